@@ -1,0 +1,41 @@
+# Everything goes through `make install`; it needs Python 3.11 or newer, and nothing else.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install test test-fast demo bench-capture clean
+
+help: ## Show this list.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
+
+install: $(STAMP) ## Make .venv with Calve and all it needs; quick when nothing changed.
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "Calve needs Python 3.11 or newer; set PYTHON=/path/to/it" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[all]'
+	touch $@
+
+test: install ## Check style, types and imports, and run all tests.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest --cov
+
+test-fast: install ## Run the tests that start no JVM and no database server.
+	$(BIN)/pytest -m "not jvm and not postgres and not rest and not slow"
+
+demo: install ## Show the whole way: late data, capture, process, commit.
+	$(BIN)/python examples/demo.py
+
+bench-capture: install ## Measure capture; results go to benchmarks/results.
+	$(BIN)/python -m benchmarks.capture
+
+clean: ## Remove what the other targets made.
+	rm -rf $(VENV) .demo dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,64 @@
+"""What the CLI prints: one place for JSON, for people, and for errors.
+
+Results go to stdout. Errors go to stderr, and with `--json` as an object to stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calve.errors import CalveError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+JSON_FLAG = "--json"
+JsonOption = Annotated[bool, typer.Option(JSON_FLAG, help="Print one JSON object, for programs.")]
+
+
+def emit(value: Mapping[str, Any], json_output: bool, render: Callable[[Console], None]) -> None:
+    """Print a result: `value` as JSON, or what `render` makes of it on a console."""
+    if json_output:
+        emit_json(value)
+        return
+    from rich.console import Console
+
+    render(Console(soft_wrap=True, highlight=False))
+
+
+def emit_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def emit_error(error: CalveError, json_output: bool) -> int:
+    """Print an error, and give back the exit code that belongs to it."""
+    if json_output:
+        emit_json(error.to_json())
+        return error.exit_code
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console.print(Text.assemble(("error: ", "bold red"), (error.message, "red"), f" [{error.code}]"))
+    console.print(Text.assemble(("remedy: ", "bold"), error.remedy))
+    return error.exit_code
+
+
+def table(title: str | None, columns: list[str], rows: list[list[object]]) -> Any:
+    """A plain table for people: None is shown as a dash."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    for row in rows:
+        made.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
+    return made

@@ -1,0 +1,1 @@
+"""Spark on the lake: the Java finder, the settings, the session."""

@@ -1,0 +1,1 @@
+"""Real servers and sessions that the tests run against."""

@@ -1,0 +1,30 @@
+"""The one Spark session of a test run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calve.settings import Settings
+from calve.spark.conf import AWS_BUNDLE, POSTGRES_DRIVER, spark_conf
+from calve.spark.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def start_spark(settings: Settings) -> SparkSession:
+    """A small Spark with the packages of every catalog and store under test."""
+    packages = [spark_conf(settings)["spark.jars.packages"], AWS_BUNDLE, POSTGRES_DRIVER]
+    return session(
+        settings,
+        **{
+            "spark.jars.packages": ",".join(packages),
+            "spark.master": "local[2]",
+            "spark.driver.memory": "2g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.default.parallelism": "2",
+            "spark.sql.session.timeZone": "UTC",
+            # Iceberg 1.12 fails on min(_row_id) when it answers aggregates from metadata.
+            "spark.sql.iceberg.aggregate-push-down.enabled": "false",
+        },
+    )
