@@ -1,0 +1,75 @@
+"""How far consumers are behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calve.errors import CalveError, NotFoundError
+from calve.lake import Lag, Lake, measure_lag, open_table
+from calve.ledger.records import CaptureRecord, Position
+from calve.state.clock import now_ms
+
+_NOTHING = Lag(snapshots=0, files=0, records=0, bytes=0, oldest_timestamp_ms=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerLag:
+    """What one consumer has not accounted for in one table. Open captures count as lag, until
+    they are committed. `error` says why it cannot be known, and then the numbers are None."""
+
+    position: Position
+    head: int | None
+    lag: Lag | None
+    open_captures: tuple[str, ...]
+    error: CalveError | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The lag as the CLI and the API show it."""
+        lag = self.lag
+        return {
+            "consumer": self.position.consumer,
+            "table": self.position.table_name,
+            "table_uuid": self.position.table_uuid,
+            "branch": self.position.branch,
+            "checkpoint_snapshot_id": self.position.chain.frontier,
+            "current_snapshot_id": self.head,
+            "snapshots": None if lag is None else lag.snapshots,
+            "files": None if lag is None else lag.files,
+            "records": None if lag is None else lag.records,
+            "bytes": None if lag is None else lag.bytes,
+            "seconds": None if lag is None else _seconds(lag),
+            "open_captures": list(self.open_captures),
+            "gaps": len(self.position.chain.gaps()),
+            "error": None if self.error is None else self.error.to_json(),
+        }
+
+
+def lag_of(lake: Lake, position: Position, open_captures: Sequence[CaptureRecord]) -> ConsumerLag:
+    """The lag at one position. A table that cannot be read is reported, not raised."""
+    held = tuple(x.id for x in open_captures if position.id in {source.position_id for source in x.sources})
+    try:
+        table = open_table(lake, position.table_name)
+        if table.uuid != position.table_uuid:
+            raise _gone(position, table.uuid)
+        head = table.metadata.current_snapshot_id(position.branch)
+        behind = position.chain.uncommitted(head)
+        lag = measure_lag(table, behind) if behind else _NOTHING
+    except CalveError as error:
+        return ConsumerLag(position, None, None, held, error)
+    return ConsumerLag(position, head, lag, held, None)
+
+
+def _gone(position: Position, found: str) -> NotFoundError:
+    return NotFoundError(
+        "TABLE_RECREATED",
+        f"{position.table_name} is another table now: found uuid {found}, expected {position.table_uuid}",
+        f"`calve checkpoint reset {position.table_name} --consumer {position.consumer}` forgets the old one",
+    )
+
+
+def _seconds(lag: Lag) -> float:
+    if lag.oldest_timestamp_ms is None:
+        return 0.0
+    return max(0.0, (now_ms() - lag.oldest_timestamp_ms) / 1000)

@@ -1,0 +1,277 @@
+"""The ledger: captures, commits, checkpoints and lag, for programs.
+
+lake = calve.connect()
+capture = lake.capture("db.events", consumer="daily")
+…
+capture.commit()
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+
+from sqlalchemy import ColumnElement
+
+from calve.errors import CalveError, NotFoundError, UsageError
+from calve.lake import Lake, open_table, plan_changes, verify_changes, write_changes
+from calve.lake.model import Changes, Segment
+from calve.ledger.capture import Capture, Settled
+from calve.ledger.checkpoints import Checkpoint
+from calve.ledger.choosing import Ask
+from calve.ledger.collect import Collected, collect, drop_tables
+from calve.ledger.lag import ConsumerLag, lag_of
+from calve.ledger.options import CaptureOptions, check_consumer
+from calve.ledger.placing import Place, reset_position, set_position
+from calve.ledger.records import CaptureRecord
+from calve.ledger.start import start_of
+from calve.ledger.store import Store
+from calve.ledger.taking import Taker
+from calve.ledger.writing import change_request
+from calve.settings import Settings, load_settings
+from calve.state.database import Database
+from calve.state.schema import chains
+
+
+class Ledger:
+    """Everything consumers do, on the lake and the state of one home."""
+
+    def __init__(self, settings: Settings, lake: Lake | None = None) -> None:
+        self.settings = settings
+        self.lake = lake or Lake(settings)
+        self._database = Database(settings.state_url)
+        self._store = Store(self._database)
+        self._taker = Taker(self.lake, self._store, settings.icdc)
+
+    def capture(
+        self,
+        *tables: str,
+        consumer: str,
+        mode: str | None = None,
+        operations: str | Iterable[str] | None = None,
+        on_other: str = "skip",
+        range_columns: Sequence[str] = (),
+        identifier_columns: Sequence[str] = (),
+        branch: str = "main",
+        start_from: str | int | None = None,
+        parallel: bool = False,
+        owner: str | None = None,
+        run_ref: str | None = None,
+    ) -> Capture:
+        """What changed in the tables since the consumer's checkpoint.
+
+        Asked again while the capture is open, the same one comes back, with the same bounds;
+        `parallel` asks for a further, disjoint one. `start_from` says where a consumer without
+        a checkpoint starts, after that snapshot: earliest, latest, a moment, a snapshot id or a ref.
+        """
+        options = CaptureOptions.parse(
+            mode=mode,
+            operations=operations,
+            on_other=on_other,
+            range_columns=range_columns,
+            identifier_columns=identifier_columns,
+            branch=branch,
+        )
+        return self.take(
+            tables,
+            consumer=consumer,
+            options=options,
+            start_from=start_from,
+            parallel=parallel,
+            owner=owner,
+            run_ref=run_ref,
+        )
+
+    def take(
+        self,
+        tables: Sequence[str],
+        *,
+        consumer: str,
+        options: CaptureOptions,
+        start_from: str | int | None = None,
+        parallel: bool = False,
+        owner: str | None = None,
+        run_ref: str | None = None,
+    ) -> Capture:
+        """`capture`, with the options in one piece. With a `run_ref`, that run's open capture is
+        what comes back, whatever other runs of the consumer have open."""
+        ask = Ask(
+            tables=_named(tables),
+            consumer=check_consumer(consumer),
+            options=options,
+            start_from=None if start_from is None else str(start_from),
+            parallel=parallel,
+            owner=owner or default_owner(),
+            run_ref=run_ref,
+        )
+        return self._hand_out(self._taker.take(ask))
+
+    def get(self, capture_id: str) -> Capture:
+        """A capture by its id. Raises CAPTURE_NOT_FOUND."""
+        return self._hand_out(self._store.capture(capture_id))
+
+    def commit(self, capture_id: str, keep: bool = False) -> Settled:
+        """The capture's changes are processed. Safe to repeat; with `keep` its ICDC tables stay.
+
+        Raises CAPTURE_NOT_FOUND, CAPTURE_RELEASED, CAPTURE_NOT_READY or CAPTURE_OVERLAP.
+        """
+        return self._settled(self._store.commit(capture_id, keep))
+
+    def release(self, capture_id: str, reason: str = "released by its owner") -> Settled:
+        """Give the capture's changes back: they are in the next one. Safe to repeat.
+
+        Raises CAPTURE_NOT_FOUND or CAPTURE_COMMITTED.
+        """
+        return self._settled(self._store.release(capture_id, reason))
+
+    def verify(self, capture_id: str) -> Capture:
+        """Check that all files of a capture can still be read. Raises FILES_EXPIRED."""
+        capture = self.get(capture_id)
+        for changes in capture.sources:
+            verify_changes(self.lake, changes)
+        return capture
+
+    def changes(
+        self,
+        table: str,
+        options: CaptureOptions | None = None,
+        *,
+        from_snapshot: str | int | None = None,
+        to_snapshot: str | int | None = None,
+    ) -> Changes:
+        """What changed between two snapshots, for no consumer; nothing is remembered.
+
+        `from_snapshot` is exclusive, and without it the range starts with the table; without
+        `to_snapshot` it ends with the branch's newest snapshot.
+        """
+        wanted = options or CaptureOptions()
+        source = open_table(self.lake, table)
+        metadata = source.metadata
+        start = None if from_snapshot is None else metadata.resolve(from_snapshot)
+        head = metadata.current_snapshot_id(wanted.branch)
+        end = head if to_snapshot is None else metadata.resolve(to_snapshot)
+        request = change_request(wanted, (Segment(start, end),), "", follow=False)
+        return write_changes(plan_changes(source, request), self.settings.icdc)
+
+    def lag(self, *, consumer: str | None = None, table: str | None = None) -> list[ConsumerLag]:
+        """What is not accounted for, for each consumer and table."""
+        positions, open_captures = self._store.view(*self._where(consumer, table))
+        known = [position for position in positions if position.known]
+        self._require_known(known, consumer)
+        return [lag_of(self.lake, position, open_captures) for position in known]
+
+    def checkpoints(self, *, consumer: str | None = None, table: str | None = None) -> list[Checkpoint]:
+        """Where each consumer is in each table."""
+        positions, open_captures = self._store.view(*self._where(consumer, table))
+        known = [position for position in positions if position.known]
+        self._require_known(known, consumer)
+        return [Checkpoint.of(position, open_captures) for position in known]
+
+    def set_checkpoint(
+        self, table: str, *, consumer: str, snapshot: str | int, branch: str = "main", force: bool = False
+    ) -> Checkpoint:
+        """Account for everything up to a snapshot (or `earliest`, `latest`), and nothing after it.
+
+        Raises CAPTURES_OPEN unless `force`, which releases them.
+        """
+        source = open_table(self.lake, table)
+        target = start_of(str(snapshot), source.metadata, branch)
+        place = Place(check_consumer(consumer), str(source.name), source.uuid, branch)
+        moved = set_position(self._store, place, target, force=force, owner=default_owner())
+        self._drop_all(moved.released)
+        found = self.checkpoints(consumer=consumer, table=table)
+        return next(x for x in found if x.position.branch == branch)
+
+    def reset_checkpoint(
+        self, table: str, *, consumer: str, branch: str = "main", force: bool = False
+    ) -> list[Checkpoint]:
+        """Forget where a consumer is, also in a table that is gone; gives what was forgotten.
+
+        Raises CHECKPOINT_NOT_FOUND, and CAPTURES_OPEN unless `force`, which releases them.
+        """
+        place = Place(check_consumer(consumer), str(self.lake.resolve(table)), self._uuid(table), branch)
+        moved = reset_position(self._store, place, force=force, owner=default_owner())
+        self._drop_all(moved.released)
+        return [Checkpoint.of(position, moved.released) for position in moved.before]
+
+    def gc(
+        self, older_than: timedelta | None = None, *, dry_run: bool = False, release_open: bool = False
+    ) -> Collected:
+        """Remove ICDC tables that nobody needs any more."""
+        limit = self.settings.icdc.ttl if older_than is None else older_than
+        return collect(
+            self.lake, self._store, self.settings.icdc, limit, dry_run=dry_run, release_open=release_open
+        )
+
+    def close(self) -> None:
+        """Give back the connections to the state."""
+        self._database.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _hand_out(self, record: CaptureRecord) -> Capture:
+        return Capture(record, self.commit, self.release)
+
+    def _settled(self, record: CaptureRecord) -> Settled:
+        if record.keep or record.dropped_at is not None:
+            return Settled(record, dropped=not record.keep)
+        failure = drop_tables(self.lake, self._store, record)
+        return Settled(record, dropped=failure is None, warnings=() if failure is None else (failure,))
+
+    def _drop_all(self, released: Sequence[CaptureRecord]) -> None:
+        for record in released:
+            self._settled(self._store.capture(record.id))
+
+    def _where(self, consumer: str | None, table: str | None) -> list[ColumnElement[bool]]:
+        where: list[ColumnElement[bool]] = []
+        if consumer is not None:
+            where.append(chains.c.consumer == check_consumer(consumer))
+        if table is not None:
+            where.append(chains.c.table_uuid == open_table(self.lake, table).uuid)
+        return where
+
+    def _uuid(self, table: str) -> str | None:
+        try:
+            return open_table(self.lake, table).uuid
+        except CalveError:
+            # Dropped, damaged or out of reach: its position can be forgotten by name all the same.
+            return None
+
+    def _require_known(self, found: Sequence[object], consumer: str | None) -> None:
+        if consumer is not None and not found:
+            raise NotFoundError(
+                "CONSUMER_NOT_FOUND",
+                f"consumer {consumer} has no checkpoint here",
+                "check the name; `calve checkpoint show` lists all, and the first capture makes one",
+            )
+
+
+def connect(home: Path | str | None = None) -> Ledger:
+    """The ledger of a home; of the usual one (`CALVE_HOME`, `./.calve`, `~/.calve`) without."""
+    return Ledger(load_settings(None if home is None else Path(home)))
+
+
+def default_owner() -> str:
+    """Who is asking: user@host:pid."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}:{os.getpid()}"
+
+
+def _named(tables: Sequence[str]) -> tuple[str, ...]:
+    if not tables:
+        raise UsageError("TABLE_MISSING", "no table is named", "name one or more tables")
+    return tuple(tables)

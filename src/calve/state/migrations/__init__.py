@@ -1,0 +1,1 @@
+"""Alembic's environment: one file in `versions` for each change of the tables."""
