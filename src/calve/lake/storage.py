@@ -18,6 +18,7 @@ from calve.lake.retry import call
 Parsed = TypeVar("Parsed")
 _THREADS = 16
 _LOCAL = ("file:", "/")
+_UNREACHABLE = "STORAGE_UNREACHABLE"
 
 
 def is_local(location: str) -> bool:
@@ -33,7 +34,7 @@ def read_bytes(io: FileIO, location: str) -> bytes:
             return stream.read()
 
     try:
-        return call(read, location)
+        return call(read, location, _UNREACHABLE)
     except FileNotFoundError as missing:
         raise CorruptError(
             "METADATA_MISSING",
@@ -55,7 +56,14 @@ def write_bytes(io: FileIO, location: str, data: bytes) -> None:
         with io.new_output(location).create(overwrite=True) as stream:
             stream.write(data)
 
-    call(write, location)
+    try:
+        call(write, location, _UNREACHABLE)
+    except PermissionError as refused:
+        raise UsageError(
+            "FILE_NOT_WRITABLE",
+            f"{location} may not be written: {refused}",
+            "set icdc.location in calve.toml to a place that may be written",
+        ) from refused
 
 
 def read_json(io: FileIO, location: str) -> Any:
