@@ -11,40 +11,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pyspark.sql import functions as sf
 
 from calve.errors import UsageError
-from calve.lake.model import LogStep, Mode
+from calve.lake.model import Changes, LogStep, Mode
 from calve.spark.row_diff import diff_by_lineage, diff_by_value, inserts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from calve.lake.model import Changes
-
 CHANGE_ORDINAL = "_change_ordinal"
 COMMIT_SNAPSHOT_ID = "_commit_snapshot_id"
 
 
+class HasChanges(Protocol):
+    """Something that holds the changes of one table, such as a capture of the ledger."""
+
+    @property
+    def changes(self) -> Changes:
+        """The changes."""
+
+
 def changes(
-    spark: SparkSession, capture: Changes, identifier_columns: Sequence[str] | None = None
+    spark: SparkSession, capture: Changes | HasChanges, identifier_columns: Sequence[str] | None = None
 ) -> DataFrame:
     """The rows of a change. Log captures add `_change_ordinal` and `_commit_snapshot_id`.
 
     `identifier_columns` are the key of the table's rows; those given at capture count if none are.
     """
-    keys = tuple(capture.identifier_columns if identifier_columns is None else identifier_columns)
-    after = _after(spark, capture)
+    found = capture if isinstance(capture, Changes) else capture.changes
+    keys = tuple(found.identifier_columns if identifier_columns is None else identifier_columns)
+    after = _after(spark, found)
     _refuse_unknown(keys, after)
-    if capture.mode is Mode.LOG:
-        return _log(spark, capture, keys)
-    if capture.mode is Mode.APPEND:
+    if found.mode is Mode.LOG:
+        return _log(spark, found, keys)
+    if found.mode is Mode.APPEND:
         return inserts(after)
-    before = _before(spark, capture) if capture.removed_metadata_location else after.limit(0)
-    if capture.lineage is not None:
-        return diff_by_lineage(after, before, capture.lineage["sequence_number"], keys)
+    before = _before(spark, found) if found.removed_metadata_location else after.limit(0)
+    if found.lineage is not None:
+        return diff_by_lineage(after, before, found.lineage["sequence_number"], keys)
     return diff_by_value(after, before, keys)
 
 

@@ -54,8 +54,16 @@ def table(ledger: Ledger) -> Table:
     return make_table(ledger)
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Ledger, dict[str, int]]]:
+    """A ledger for requests that must leave no trace, and two snapshots of its table."""
+    with make_ledger(tmp_path_factory.mktemp("untouched") / "home") as made:
+        table = make_table(made)
+        yield made, {"first": append(table, 1), "last": append(table, 2)}
+
+
 @pytest.fixture
-def calve(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> Calve:
+def calve(capsys: pytest.CaptureFixture[str]) -> Calve:
     """Runs a command with --json; gives its exit code and what it printed."""
 
     def call(*arguments: object) -> tuple[int, dict[str, Any]]:
@@ -205,9 +213,14 @@ def test_gc_and_verify(calve: Calve, table: Table) -> None:
     ],
 )
 def test_wrong_use_is_exit_2_with_a_reason_and_a_remedy_and_stores_nothing(
-    calve: Calve, ledger: Ledger, table: Table, arguments: list[str], expected: str
+    calve: Calve,
+    untouched: tuple[Ledger, dict[str, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    expected: str,
 ) -> None:
-    names = {"first": append(table, 1), "last": append(table, 2)}
+    ledger, names = untouched
+    monkeypatch.setenv("CALVE_HOME", str(ledger.settings.home))
     code, error = calve(*(argument.format(**names) for argument in arguments))
     assert (code, error["code"]) == (2, expected)
     assert set(error) == {"code", "message", "remedy"}

@@ -98,7 +98,7 @@ class StraightHistory(RuleBasedStateMachine):
 
 
 TestStraightHistory = StraightHistory.TestCase
-TestStraightHistory.settings = settings(max_examples=150, stateful_step_count=40)
+TestStraightHistory.settings = settings(max_examples=80, stateful_step_count=30)
 
 
 def assert_normal(chain: Chain) -> None:

@@ -11,12 +11,12 @@ from pyiceberg.table import Table
 from sqlalchemy import func, select
 
 from calve.errors import CalveError, CorruptError, RefusedError
-from calve.lake import plan_changes
-from calve.ledger import writing
+from calve.lake import open_table, plan_changes
+from calve.ledger import taking, writing
 from calve.ledger.ledger import Ledger
 from calve.state.schema import captures, chains, position_events, sources
 from support.faults import Died, break_write, die_after, die_before, fail_before
-from support.ledgers import added, append, make_ledger
+from support.ledgers import added, append, head, make_ledger
 
 
 @pytest.mark.parametrize("dying", [die_before, die_after])
@@ -155,6 +155,29 @@ def test_a_position_that_moves_while_a_capture_is_planned_is_read_again(
             patch.setattr(writing, "plan_changes", planning)
             capture = ledger.capture("db.t", consumer="c")
     assert [capture.id] == met
+
+
+def test_a_head_that_was_read_before_another_capture_is_not_taken_for_a_rollback(
+    ledger: Ledger, table: Table, home: Path, state_url: str
+) -> None:
+    append(table, 1)
+    ledger.capture("db.t", consumer="c", mode="net").commit()
+    with make_ledger(home, state_url) as second:
+        opened: list[str] = []
+
+        def opening(lake: Any, name: str) -> Any:
+            found = open_table(lake, name)
+            if not opened:
+                opened.append(name)
+                append(table, 2)
+                second.capture("db.t", consumer="c", mode="net").commit()
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(taking, "open_table", opening)
+            capture = ledger.capture("db.t", consumer="c", mode="net")
+    assert not capture.has_changes
+    assert capture.from_snapshot_id == capture.to_snapshot_id == head(table)
 
 
 def test_a_refused_request_stores_nothing(ledger: Ledger, table: Table) -> None:

@@ -6,15 +6,17 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 
 from calve.errors import UnreachableError, UsageError
+from calve.ledger.rows import read_open, read_positions
 from calve.state import migrate
 from calve.state.clock import to_iso
 from calve.state.database import Database
@@ -129,6 +131,25 @@ def test_a_place_that_cannot_hold_a_state_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error, Database(f"sqlite:///{tmp_path}/file/state.db").read():
         pass
     assert error.value.code == "STATE_NOT_WRITABLE"
+
+
+def test_finding_open_captures_costs_nothing_for_finished_ones(home: Path) -> None:
+    """Each step of the search is narrowed by an index that finished captures are not in the way of."""
+    database = Database(f"sqlite:///{home}/state.db")
+    seen: list[str] = []
+    with database.read() as connection:
+        read_positions(connection)
+        event.listen(connection, "before_cursor_execute", lambda *x: seen.append(_explain(x[1], x[2], x[3])))
+        read_open(connection, [1, 2])
+    database.close()
+    (plan,) = [x for x in seen if "captures" in x]
+    assert "ix_captures_open (consumer=?)" in plan
+    assert "(chain_id=? AND capture_id=?)" in plan or "(capture_id=?)" in plan
+
+
+def _explain(cursor: Any, statement: str, parameters: Any) -> str:
+    steps = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+    return "; ".join(step[-1] for step in steps)
 
 
 def test_moments_are_shown_in_utc() -> None:

@@ -77,7 +77,7 @@ def _sources() -> None:
         sa.Column("segments", sa.Text, nullable=False),
         sa.Column("result", sa.Text),
     )
-    op.create_index("ix_capture_sources_chain", "capture_sources", ["chain_id"])
+    op.create_index("ix_capture_sources_chain", "capture_sources", ["chain_id", "capture_id"])
 
 
 def _position_events() -> None:
