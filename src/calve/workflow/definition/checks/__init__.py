@@ -1,0 +1,1 @@
+"""The rules that no single field can check."""

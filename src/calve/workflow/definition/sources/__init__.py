@@ -1,0 +1,1 @@
+"""Texts to trees: YAML and JSON, read with the place of everything."""

@@ -1,0 +1,1 @@
+"""The way out: definitions to YAML."""

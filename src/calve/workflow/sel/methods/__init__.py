@@ -1,0 +1,1 @@
+"""The methods of each kind of value. What is not in these tables does not exist."""
