@@ -143,6 +143,9 @@ class DataFileIndex:
         self.oldest = number if self.oldest is None else min(number, self.oldest)
         return True
 
+    def __contains__(self, path: str) -> bool:
+        return path in self._paths
+
     def may_need(self, manifest: ManifestFile) -> bool:
         """Whether a manifest of delete files may hold one that applies here."""
         return self.oldest is not None and manifest.sequence_number >= self.oldest

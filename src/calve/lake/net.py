@@ -7,7 +7,7 @@ may hold a file whose deletes changed. `after` shows the touched files as the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyiceberg.io import FileIO
@@ -65,10 +65,20 @@ class StateDiff:
         self._data = _split(self._old, self._new, data=True)
         self._deletes = _split(self._old, self._new, data=False)
 
-    @property
-    def only_grows(self) -> bool:
-        """Whether the manifest lists alone show that nothing was removed or rewritten."""
-        return not self._data.gone and not self._deletes.gone and not self._deletes.new
+    def shows_appends_only(self) -> bool:
+        """Whether the manifest lists agree that nothing was removed between the two states."""
+        removes = any(manifest.deleted_files != 0 for manifest in self._data.new)
+        return not removes and not self._deletes.gone and not self._deletes.new
+
+    def write_appended(self, after: StateBuilder, stats: ChangeStats, snapshot_ids: Container[int]) -> None:
+        """Show what these snapshots added, where all in between are appends.
+
+        Every file knows which snapshot added it, so manifests of the older state stay closed, also
+        where a commit merged them into new ones.
+        """
+        closed = self._show_closed(after, stats, entries_count=False)
+        for manifest in self._open(m for m in self._data.new if m.path not in closed):
+            after.copy(manifest, lambda entry: entry.snapshot_id in snapshot_ids)
 
     def write(
         self,
@@ -183,7 +193,7 @@ class StateDiff:
         likely = [m for m in self._data.common if matcher.may_hit(m, stats.pruner)]
         self._show_hits(likely, after, before, matcher, touched)
         # A delete names a file by its path, whatever partition it claims: look for the rest too.
-        if matcher.paths - touched - moved - old_paths:
+        if any(path not in after.index for path in matcher.paths - touched - moved - old_paths):
             rest = [m for m in self._data.common if m not in likely and matcher.may_name(m)]
             self._show_hits(rest, after, before, matcher, touched)
         return touched

@@ -123,21 +123,24 @@ class ChangeWriter:
         return _Result(skipped={op: n for op, n in plan.operations.items() if op in removing})
 
     def _append_at_once(self, builder: StateBuilder) -> bool:
-        """Compare the ends of the range only, where all of it calls itself append and only grew."""
-        if self._plan.effects is not None:
+        """Look at the ends of the range only, where all of it calls itself append and nothing objects."""
+        if self._plan.effects is not None or not self._plan.appends_only:
             return False
-        diffs = []
-        for segment in self._plan.request.segments:
+        diffs: list[tuple[StateDiff, set[int] | None]] = []
+        for stretch in self._plan.stretches:
+            segment = stretch.segment
             start = self._state(segment.from_snapshot_exclusive)
-            end = self._state(segment.to_snapshot_inclusive)
             if start is None and segment.from_snapshot_exclusive is not None:
                 return False
-            diff = StateDiff(self._io, self._metadata, start, end)
-            if start is not None and not diff.only_grows:
+            diff = StateDiff(self._io, self._metadata, start, self._state(segment.to_snapshot_inclusive))
+            if start is not None and not diff.shows_appends_only():
                 return False
-            diffs.append(diff)
-        for diff in diffs:
-            diff.write(builder, None, self._stats)
+            diffs.append((diff, None if start is None else {s.id for s in stretch.snapshots}))
+        for diff, added_by in diffs:
+            if added_by is None:
+                diff.write(builder, None, self._stats)
+            else:
+                diff.write_appended(builder, self._stats, added_by)
         return True
 
     def _state(self, snapshot_id: int | None) -> Snapshot | None:
@@ -181,6 +184,10 @@ class ChangeWriter:
             return _Result()
         old, new = shown_as(self._metadata, start, plan.end)
         after = self._builder(self._after, plan.end, new)
+        if start is not None and self._append_at_once(after):
+            self._after.add(after, self._source.uuid)
+            lineage = lineage_position(self._metadata, stretch) if after.has_row_ids else None
+            return _Result(lineage=lineage)
         before = self._builder(self._before, start, old)
         diff = StateDiff(self._io, self._metadata, start, plan.end)
         outcome = diff.write(after, before, self._stats, plan.effects or ())
