@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Tests that share one Spark or one database server run one after the other, all others side by side.
+SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
 .PHONY: help install test test-fast demo bench-capture clean
@@ -26,10 +28,11 @@ test: install ## Check style, types and imports, and run all tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --cov
+	$(BIN)/pytest --cov --cov-report= -m "$(SERVERS)"
+	$(BIN)/pytest --cov --cov-append --numprocesses auto -m "not ($(SERVERS))"
 
 test-fast: install ## Run the tests that start no JVM and no database server.
-	$(BIN)/pytest -m "not jvm and not postgres and not rest and not slow"
+	$(BIN)/pytest --numprocesses auto -m "not ($(SERVERS) or slow)"
 
 demo: install ## Show the whole way: late data, capture, process, commit.
 	$(BIN)/python examples/demo.py

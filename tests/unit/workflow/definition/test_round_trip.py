@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from calve.workflow.definition.writing.document import write_document
 from unit.workflow.definition.generated import damaged, requests
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(requests())
 def test_yaml_and_json_are_faithful(request: dict[str, Any]) -> None:
@@ -24,6 +26,7 @@ def test_yaml_and_json_are_faithful(request: dict[str, Any]) -> None:
     assert load_json(json.dumps(definition.to_json())).definition == definition
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(requests(), st.data(), st.booleans())
 def test_a_damaged_definition_is_refused_or_accepted_and_nothing_else(
