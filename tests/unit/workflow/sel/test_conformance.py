@@ -16,6 +16,8 @@ PARAMS = json.loads(_LINES[0])["params"]
 CASES = [json.loads(line) for line in _LINES[1:]]
 _CHUNK = 100
 
+pytestmark = pytest.mark.slow
+
 
 def _answer(expression: str) -> dict[str, Any]:
     try:

@@ -6,10 +6,13 @@ import contextlib
 import time
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from calve.workflow.sel import Limits, SelError, evaluate, referenced_names
+
+pytestmark = pytest.mark.slow
 
 LIMITS = Limits(seconds=2, visits=5_000, memory=500_000, loop=200, array=200)
 PARAMS = {"n": 5, "d": 2.5, "b": True, "s": "text", "xs": [1, 2, 3], "m": {"k": "v"}}
