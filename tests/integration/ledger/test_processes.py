@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ from pyiceberg.table import Table
 
 from calve.ledger.ledger import Ledger
 from support.killing import Killer
-from support.ledgers import append, make_ledger, make_table, rows
+from support.ledgers import append, rows
 
 PROGRAM = Path(__file__).parents[2] / "support" / "capture_loop.py"
 ROUNDS = 10
@@ -25,25 +24,6 @@ APPENDS = 40
 PROCESSES = 3
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def state_url(request: pytest.FixtureRequest, home: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{home}/state.db"
-    url: str = request.getfixturevalue("postgres_url")
-    return url
-
-
-@pytest.fixture
-def ledger(home: Path, state_url: str) -> Iterator[Ledger]:
-    with make_ledger(home, state_url) as made:
-        yield made
-
-
-@pytest.fixture
-def table(ledger: Ledger) -> Table:
-    return make_table(ledger)
 
 
 @pytest.mark.parametrize(("mode", "parallel"), [("append", "yes"), ("net", "yes"), ("append", "no")])
