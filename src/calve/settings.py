@@ -12,9 +12,17 @@ import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from calve.errors import UsageError
@@ -103,6 +111,57 @@ class SparkSettings(_Frozen):
     conf: Properties = Field(default_factory=dict)
     packages: Names = ()
     java_home: Path | None = None
+    #: Where Spark steps run that do not say it themselves.
+    session: Literal["embedded", "connect", "submit"] = "embedded"
+    #: The Spark Connect server of steps that do not name one.
+    url: str | None = None
+    #: How long the embedded Spark stays up without a step.
+    idle_timeout: Duration = timedelta(minutes=15)
+
+
+class StepSettings(_Frozen):
+    """How jobs run as processes of this host."""
+
+    #: Where jobs run that name no directory, and what their relative paths begin at. If it is not set they
+    #: run in a folder of their attempt, and relative paths begin where the engine was started.
+    directory: Path | None = None
+    #: How long a job that is cancelled may take to end by itself.
+    grace: Duration = timedelta(seconds=10)
+    #: Variables of the engine that jobs get although their names begin with CALVE_.
+    pass_environment: Names = ()
+    #: Variables of the engine that jobs do not get.
+    hide_environment: Names = ()
+
+
+class HttpSettings(_Frozen):
+    """Which hosts the Http steps may call: all if `allowed_hosts` is not set, none if it is empty."""
+
+    allowed_hosts: Names | None = None
+    timeout: Duration = timedelta(seconds=60)
+
+
+class EngineSettings(_Frozen):
+    """How engines share a state."""
+
+    #: An engine that does not answer for so long is taken for dead, and others take its runs.
+    lease: Duration = timedelta(seconds=15)
+
+
+class ApiSettings(_Frozen):
+    """Where the server listens. On any address but the machine's own it takes a token to use it."""
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    port: int = Field(default=8080, ge=0, le=65535)
+    #: What callers send as `Authorization: Bearer …`; commands that talk to a server send it too.
+    token: SecretStr | None = None
+    #: A file with the token in it.
+    token_file: Path | None = None
+
+    def secret(self) -> str | None:
+        """The token, from wherever it is kept."""
+        if self.token is not None:
+            return self.token.get_secret_value()
+        return None if self.token_file is None else _read_secret(self.token_file, "api.token_file")
 
 
 class Settings(_Frozen):
@@ -114,6 +173,10 @@ class Settings(_Frozen):
     state_url: str = Field(default="", repr=False)
     icdc: IcdcSettings = Field(default_factory=IcdcSettings)
     spark: SparkSettings = Field(default_factory=SparkSettings)
+    engine: EngineSettings = Field(default_factory=EngineSettings)
+    steps: StepSettings = Field(default_factory=StepSettings)
+    http: HttpSettings = Field(default_factory=HttpSettings)
+    api: ApiSettings = Field(default_factory=ApiSettings)
 
     @model_validator(mode="before")
     @classmethod
@@ -167,6 +230,10 @@ class _Layers(BaseSettings):
     state_url: str | None = None
     icdc: dict[str, Any] = Field(default_factory=dict)
     spark: dict[str, Any] = Field(default_factory=dict)
+    engine: dict[str, Any] = Field(default_factory=dict)
+    steps: dict[str, Any] = Field(default_factory=dict)
+    http: dict[str, Any] = Field(default_factory=dict)
+    api: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
     def settings_customise_sources(

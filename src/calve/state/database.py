@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sqlalchemy import Connection, Engine
 
-from calve.state.dialect import as_writer, make_engine, reachable
+from calve.state.dialect import as_writer, make_engine, reachable, writing
 from calve.state.migrate import ensure_schema
 
 
@@ -17,6 +17,16 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self._url = url
+
+    @property
+    def url(self) -> str:
+        """Where the database is."""
+        return self._url
+
+    @property
+    def is_sqlite(self) -> bool:
+        """True for a file on this machine, false for a server."""
+        return self._url.startswith("sqlite")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -29,7 +39,12 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """A transaction that may change the database; rolled back if the block raises."""
         engine = self._engine
-        with reachable(engine), as_writer(engine.connect()) as connection, connection.begin():
+        with (
+            writing(engine),
+            reachable(engine),
+            as_writer(engine.connect()) as connection,
+            connection.begin(),
+        ):
             yield connection
 
     def close(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,8 @@ from calve.errors import UnreachableError, UsageError
 
 BUSY_TIMEOUT_MS = 30_000
 _WRITER = "calve_writer"
+_write_locks: dict[str, threading.RLock] = {}
+_write_counts: dict[str, int] = {}
 _MIGRATION_LOCK = 0x63616C7665  # any number that no other program takes for an advisory lock
 
 
@@ -36,6 +40,35 @@ def lock_migrations(connection: Connection) -> None:
     # On SQLite the writer's transaction, which the caller is in, is that lock already.
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+
+
+def lock_name(connection: Connection, kind: str, name: str) -> None:
+    """Let one transaction at a time work on what has that name, until it ends; it may have no row yet."""
+    # On SQLite the writer's transaction, which the caller is in, is that lock already.
+    if connection.dialect.name == "postgresql":
+        digest = hashlib.blake2b(f"{kind}:{name}".encode(), digest_size=8).digest()
+        key = int.from_bytes(digest, signed=True)
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[None]:
+    """Let one thread of this process at a time write to a SQLite file.
+
+    Waiting threads are handed the turn at once; SQLite's own waiting sleeps between looks.
+    """
+    if engine.dialect.name != "sqlite":
+        yield
+        return
+    url = engine.url.render_as_string(hide_password=False)
+    with _write_locks.setdefault(url, threading.RLock()):
+        yield
+        _write_counts[url] = _write_counts.get(url, 0) + 1
+
+
+def count_own_writes(url: str) -> int:
+    """How often this process has written to a SQLite file: it tells own changes from those of others."""
+    return _write_counts.get(url, 0)
 
 
 @contextmanager
@@ -84,8 +117,11 @@ def _bad_url(reason: str) -> UsageError:
 
 
 def _postgres(url: URL) -> Engine:
+    # A process that was stopped in the middle of a transaction must not hold its locks for ever.
+    patience = {"options": f"-c idle_in_transaction_session_timeout={BUSY_TIMEOUT_MS}"}
     try:
-        return create_engine(url, pool_pre_ping=True)
+        stated = {} if "options" in url.query else patience
+        return create_engine(url, pool_pre_ping=True, connect_args=stated)
     except (ImportError, NoSuchModuleError):
         raise UsageError(
             "EXTRA_MISSING",
