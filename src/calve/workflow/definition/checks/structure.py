@@ -66,7 +66,9 @@ def check_types(steps: tuple[StepOutline, ...], types: JobTypes, problems: Probl
                     among=names,
                 )
                 continue
-            _check_required(found.name, found.required, step, problems)
+            # A template may give what its step type requires; what it leaves open, it requires itself.
+            if key == "sub_type" or step.node.get("sub_type") is None:
+                _check_required(found.name, found.required, step, problems)
 
 
 def _check_required(type_: str, required: Iterable[str], step: StepOutline, problems: Problems) -> None:

@@ -1,0 +1,1 @@
+"""A step type in a package of its own."""

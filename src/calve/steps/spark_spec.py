@@ -1,0 +1,134 @@
+"""The params of a Spark step, and what they come to for its process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from calve.errors import UsageError
+from calve.settings import Settings
+from calve.spark.files import write_private
+from calve.spark.host.preparing import prepare_host
+from calve.spark.properties import to_properties
+from calve.spark.session import check_installed, session_conf
+from calve.spark.step.spec import PROPERTIES_FILE, SessionMode, StepSpec
+from calve.steps.contract import LOG_FILE, Options, StepContext
+from calve.steps.options import read_options
+from calve.steps.paths import base_directory, working_directory
+
+_CONNECT_SCHEME = "sc://"
+
+
+class SparkOptions(Options):
+    """What to run, and in which Spark."""
+
+    script: str | None = None
+    file: str | None = None
+    main: str | None = Field(default=None, pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
+    args: list[str] = Field(default_factory=list)
+    session: SessionMode | None = None
+    spark_conf: dict[str, str] = Field(default_factory=dict)
+    spark_url: str | None = None
+    master: str | None = None
+    cwd: str | None = None
+
+    @model_validator(mode="after")
+    def _one_thing_to_run(self) -> Self:
+        given = [name for name in ("script", "file", "main") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give one of script, file and main, found {' and '.join(given) or 'none'}")
+        return self
+
+    def mode(self, settings: Settings) -> SessionMode:
+        """Where the step runs: as it says, else as its other params imply, else as the settings say."""
+        if self.session is not None:
+            return self.session
+        if self.spark_url is not None:
+            return "connect"
+        return "submit" if self.master is not None else settings.spark.session
+
+
+def make_spec(options_type: type[Options], context: StepContext, own: Mapping[str, Any]) -> StepSpec:
+    """The spec of an attempt; `own` are the params that are no options of the type."""
+    options = _read(options_type, context)
+    settings = context.settings
+    mode = options.mode(settings)
+    if mode != "submit" or "SPARK_HOME" not in os.environ:
+        check_installed()
+    search = _search(options, context)
+    spec = StepSpec(
+        attempt=context.attempt_uuid,
+        folder=str(context.folder.absolute()),
+        log=str(context.folder.absolute() / LOG_FILE),
+        session=mode,
+        script=options.script,
+        file=None if options.file is None else str(search / Path(options.file).expanduser()),
+        main=options.main,
+        args=[*options.args, *(_arguments(own) if options.file is not None else ())],
+        search=str((search / Path(options.file).expanduser()).parent if options.file else search),
+        params=dict(context.params),
+        declared=list(own),
+        spark_conf=options.spark_conf,
+        host=str(prepare_host(settings).path) if mode == "embedded" else None,
+        url=_url(options, settings) if mode == "connect" else None,
+        master=options.master,
+        java_home=None if settings.spark.java_home is None else str(settings.spark.java_home),
+        home=str(settings.home),
+    )
+    if mode == "submit":
+        _write_properties(spec, settings)
+    return spec
+
+
+def working_directory_of(options_type: type[Options], context: StepContext) -> Path | None:
+    """Where the step's process runs."""
+    return working_directory(context.settings.steps, _read(options_type, context).cwd)
+
+
+def _read(options_type: type[Options], context: StepContext) -> SparkOptions:
+    options = read_options(options_type, context)
+    assert isinstance(options, SparkOptions)
+    return options
+
+
+def _search(options: SparkOptions, context: StepContext) -> Path:
+    steps = context.settings.steps
+    return working_directory(steps, options.cwd) or base_directory(steps)
+
+
+def _arguments(own: Mapping[str, Any]) -> list[str]:
+    """Params as `--name value`: text as it is, anything else as JSON."""
+    arguments: list[str] = []
+    for name, value in own.items():
+        arguments += [f"--{name}", value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+    return arguments
+
+
+def _url(options: SparkOptions, settings: Settings) -> str:
+    url = options.spark_url or settings.spark.url
+    if url is None or not url.startswith(_CONNECT_SCHEME):
+        found = "none is given" if url is None else f"found {url!r}"
+        raise UsageError(
+            "SPARK_URL_INVALID",
+            f"'session: connect' needs a spark_url that begins with {_CONNECT_SCHEME}, {found}",
+            "give spark_url, or set spark.url in calve.toml",
+        )
+    return url
+
+
+def _write_properties(spec: StepSpec, settings: Settings) -> None:
+    conf = session_conf(settings)
+    if spec.master is not None:
+        conf["spark.master"] = spec.master
+    if not conf["spark.master"].startswith("local"):
+        # Executors elsewhere have to reach the driver.
+        for key in ("spark.driver.bindAddress", "spark.driver.host"):
+            if key not in settings.spark.conf:
+                del conf[key]
+    conf |= spec.spark_conf
+    write_private(Path(spec.folder) / PROPERTIES_FILE, to_properties(conf))
