@@ -1,0 +1,1 @@
+"""Turns definitions into runs: the step state machine, triggers, signals, actions."""

@@ -1,0 +1,266 @@
+"""Starting: a new instance, or a new run of one, in the queue of its workflow."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, literal_column, select, update
+
+from calve.engine.catalog.rows import WorkflowRow, change_workflow, lock_workflow
+from calve.engine.catalog.versions import load_definition, resolve_version
+from calve.engine.core.resolver import InstanceResolver, instance_fields
+from calve.engine.core.step_params import PARAM_LIMITS
+from calve.engine.core.step_state import to_text
+from calve.engine.model.requests import Started, StartOutcome, StartRequest
+from calve.engine.model.statuses import RunStatus
+from calve.engine.outbox import wake_queue
+from calve.state.orchestration import commands, events, runs
+from calve.workflow.definition import WorkflowDefinition
+from calve.workflow.definition.durations import timeout_ms
+from calve.workflow.definition.run_strategy import SEQUENTIAL, Rule
+from calve.workflow.params import (
+    EvaluatedParam,
+    Evaluation,
+    ParamDefinition,
+    RunRequest,
+    Scope,
+    evaluate_params,
+    params_to_json,
+    start_params,
+)
+from calve.workflow.params.interpolation import names_in
+
+FRESH = "START_FRESH_NEW_RUN"
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The step that starts a subworkflow."""
+
+    run: int
+    step_id: str
+    root_run: int
+    depth: int
+
+
+def start_instance(
+    connection: Connection, request: StartRequest, now_ms: int, parent: Parent | None = None
+) -> Started:
+    """Put a new instance into the queue of its workflow; the same request id gives the same instance."""
+    workflow = lock_workflow(connection, request.workflow_id)
+    if request.request_id is not None:
+        known = find_by_uuid(connection, request.workflow_id, request.request_id)
+        if known is not None:
+            return known
+    version = resolve_version(connection, request.workflow_id, request.version)
+    definition = load_definition(connection, request.workflow_id, version)
+    instance_id = workflow.latest_instance_id + 1
+    params = _params(definition, workflow, request, instance_id, parent is not None)
+    change_workflow(connection, request.workflow_id, now_ms, latest_instance_id=instance_id)
+    row = {
+        "workflow_id": request.workflow_id,
+        "instance_id": instance_id,
+        "run_id": 1,
+        "version": version,
+        "uuid": request.request_id or str(uuid.uuid4()),
+        "initiator": to_text(_initiator(request, parent)),
+        "request": to_text(
+            {
+                "policy": FRESH,
+                "step_params": {step: params_to_json(given) for step, given in request.step_params.items()},
+            }
+        ),
+        "params": to_text({name: param.to_json() for name, param in params.items()}),
+        "parent_run": None if parent is None else parent.run,
+        "parent_step": None if parent is None else parent.step_id,
+        "root_run": None if parent is None else parent.root_run,
+        "depth": 0 if parent is None else parent.depth,
+    }
+    return enqueue(connection, workflow, definition, row, params, now_ms)
+
+
+def enqueue(
+    connection: Connection,
+    workflow: WorkflowRow,
+    definition: WorkflowDefinition,
+    row: dict[str, Any],
+    params: Mapping[str, EvaluatedParam],
+    now_ms: int,
+) -> Started:
+    """Insert a run as its workflow's run strategy says: queued, or stopped at once."""
+    workflow_id = workflow.workflow_id
+    rule = (workflow.properties.run_strategy or SEQUENTIAL).rule
+    outcome = StartOutcome.CREATED
+    if rule is Rule.FIRST_ONLY and _unfinished(connection, workflow_id):
+        outcome = StartOutcome.STOPPED
+    if rule in (Rule.LAST_ONLY, Rule.SERIAL_LATEST_ONLY):
+        stop_queued(connection, workflow_id, now_ms)
+    if rule is Rule.LAST_ONLY:
+        _ask_all_to_stop(connection, workflow_id, now_ms)
+    status = RunStatus.STOPPED if outcome is StartOutcome.STOPPED else RunStatus.CREATED
+    ended_at = now_ms if status.is_terminal else None
+    full = {
+        **row,
+        "status": status.value,
+        "latest": True,
+        "inline": False,
+        "ready": False,
+        "blocking": False,
+        "paused": False,
+        "created_at": now_ms,
+        "ended_at": ended_at,
+        "deadline_at": _timeout(definition, params),
+    }
+    key = connection.execute(insert(runs), full).inserted_primary_key
+    assert key is not None
+    started = Started(workflow_id, row["instance_id"], row["run_id"], row["uuid"], outcome, key[0])
+    note_run(connection, started, status, now_ms)
+    wake_queue(connection, workflow_id)
+    return started
+
+
+def note_run(connection: Connection, run: Started, status: RunStatus, now_ms: int) -> None:
+    """Note the status of a run that no engine owns."""
+    row = {
+        "at": now_ms,
+        "kind": "run",
+        "workflow_id": run.workflow_id,
+        "run": run.run,
+        "instance_id": run.instance_id,
+        "run_id": run.run_id,
+        "data": to_text({"status": status.value}),
+    }
+    connection.execute(insert(events), row)
+
+
+def find_by_uuid(connection: Connection, workflow_id: str, request_id: str) -> Started | None:
+    """What a request id has started before."""
+    row = connection.execute(
+        select(runs).where(runs.c.workflow_id == workflow_id, runs.c.uuid == request_id)
+    ).first()
+    if row is None:
+        return None
+    return Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.DUPLICATED, row.id)
+
+
+def stop_queued(
+    connection: Connection, workflow_id: str, now_ms: int, status: RunStatus = RunStatus.STOPPED
+) -> int:
+    """End all runs of a workflow that nobody has let through yet; how many there were."""
+    waiting = connection.execute(select(runs).where(runs.c.workflow_id == workflow_id, *_is_queued())).all()
+    for row in waiting:
+        end_queued(connection, row, status, now_ms)
+    return len(waiting)
+
+
+def end_queued(connection: Connection, row: Any, status: RunStatus, now_ms: int) -> bool:
+    """End one run that waits in the queue; false if it is no longer there."""
+    ended = connection.execute(
+        update(runs).where(runs.c.id == row.id, *_is_queued()).values(status=status.value, ended_at=now_ms)
+    )
+    if ended.rowcount != 1:
+        return False
+    started = Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.STOPPED, row.id)
+    note_run(connection, started, status, now_ms)
+    if row.parent_run is not None:
+        payload = to_text({"instance_id": row.instance_id, "status": status.value})
+        ask(connection, row.parent_run, row.parent_step, "CHILD_ENDED", payload, "engine", now_ms)
+    return True
+
+
+def ask(
+    connection: Connection, run: int, step_id: str | None, kind: str, payload: str, author: str, now_ms: int
+) -> int:
+    """Ask the engine that owns a run for something; the key of the command."""
+    made = connection.execute(
+        insert(commands).values(
+            run=run, step_id=step_id, kind=kind, payload=payload, author=author, created_at=now_ms
+        )
+    ).inserted_primary_key
+    assert made is not None
+    return int(made[0])
+
+
+def is_status(status: RunStatus) -> Any:
+    """A condition that the partial index of that status serves: the status stands in the statement's text."""
+    return runs.c.status == literal_column(f"'{status.value}'")
+
+
+def _is_queued() -> tuple[Any, ...]:
+    return is_status(RunStatus.CREATED), ~runs.c.ready
+
+
+def _unfinished(connection: Connection, workflow_id: str) -> bool:
+    return any(
+        connection.execute(
+            select(runs.c.id).where(runs.c.workflow_id == workflow_id, is_status(status)).limit(1)
+        ).first()
+        for status in (RunStatus.CREATED, RunStatus.IN_PROGRESS)
+    )
+
+
+def _ask_all_to_stop(connection: Connection, workflow_id: str, now_ms: int) -> None:
+    live = select(runs.c.id).where(runs.c.workflow_id == workflow_id, is_status(RunStatus.IN_PROGRESS))
+    for run in connection.execute(live).scalars():
+        ask(connection, run, None, "STOP", "{}", "run strategy", now_ms)
+
+
+def _initiator(request: StartRequest, parent: Parent | None) -> dict[str, Any]:
+    made = {"caller": request.author, **request.initiator}
+    return made if parent is None else {**made, "parent": {"run": parent.run, "step_id": parent.step_id}}
+
+
+def _params(
+    definition: WorkflowDefinition,
+    workflow: WorkflowRow,
+    request: StartRequest,
+    instance_id: int,
+    upstream: bool,
+) -> dict[str, EvaluatedParam]:
+    wanted = RunRequest(request.params, request.source, upstream=upstream)
+    merged = start_params(definition.workflow.params, wanted)
+    return evaluate_workflow(definition, workflow, merged, request.initiator, instance_id, 1, FRESH)
+
+
+def evaluate_workflow(
+    definition: WorkflowDefinition,
+    workflow: WorkflowRow,
+    merged: Mapping[str, ParamDefinition],
+    initiator: Mapping[str, Any],
+    instance_id: int,
+    run_id: int,
+    policy: str,
+) -> dict[str, EvaluatedParam]:
+    """The params of a workflow, evaluated."""
+    triggers = definition.workflow.time_triggers
+    fields = instance_fields(
+        workflow_id=workflow.workflow_id,
+        instance_id=instance_id,
+        run_id=run_id,
+        owner=workflow.properties.owner.name if workflow.properties.owner else "",
+        initiator=initiator,
+        policy=policy,
+        first_timezone=getattr(triggers[0], "timezone", None) if triggers else None,
+    )
+    return evaluate_params(merged, Scope(), InstanceResolver(fields, initiator), PARAM_LIMITS)
+
+
+def _timeout(definition: WorkflowDefinition, params: Mapping[str, EvaluatedParam]) -> int | None:
+    """How long the run may take; it becomes a deadline when the run begins."""
+    stated = definition.workflow.timeout
+    if stated is None:
+        return None
+    if isinstance(stated, str) and names_in(stated):
+        evaluation = Evaluation({name: param.definition for name, param in params.items()})
+        evaluation.done.update(params)
+        stated = evaluation.text(stated)
+    return timeout_ms(stated)
+
+
+def loaded(text: str) -> Any:
+    """A document from a column."""
+    return json.loads(text)

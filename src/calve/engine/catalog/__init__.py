@@ -1,0 +1,1 @@
+"""What the orchestrator knows of: workflows with versions and properties, templates, limits, breakpoints."""

@@ -1,0 +1,1 @@
+"""The scheduler: owns runs, moves their steps, one transaction a batch."""

@@ -1,0 +1,1 @@
+"""Signals: said once, kept, and found again by what they say."""

@@ -1,0 +1,1 @@
+"""What starts workflows by itself: the time, and signals."""
