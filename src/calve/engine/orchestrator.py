@@ -21,9 +21,9 @@ from calve.engine.catalog.breakpoints import Breakpoint, Place
 from calve.engine.catalog.push import Pushed
 from calve.engine.catalog.versions import load_definition
 from calve.engine.core.nudge import Waiter, announce, nudge
-from calve.engine.core.step_state import to_text
 from calve.engine.model.requests import Params, RestartPolicy, RestartRequest, Started, StartRequest
 from calve.engine.model.statuses import RunStatus
+from calve.engine.outbox import dump
 from calve.engine.signals import sending
 from calve.engine.signals.model import Signal, SignalSent
 from calve.errors import NotFoundError, RefusedError
@@ -254,7 +254,7 @@ class Orchestrator:
         self, job_type: str, job_id: str, params: Mapping[str, Any], artifacts: Mapping[str, Any]
     ) -> None:
         """Keep what an external job gave back, until its step takes it."""
-        payload = to_text({"params": params, "artifacts": artifacts})
+        payload = dump({"params": params, "artifacts": artifacts})
         where = (output_data.c.job_type == job_type, output_data.c.job_id == job_id)
         with self._change() as connection:
             values = {"payload": payload, "created_at": now_ms()}

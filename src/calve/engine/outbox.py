@@ -12,6 +12,7 @@ from calve.state.orchestration import events, wakeups
 
 QUEUE = "queue"
 SIGNAL = "signal"
+TRIGGERS = "triggers"
 
 
 def dump(document: Any) -> str:
@@ -35,3 +36,8 @@ def wake_queue(connection: Connection, workflow_id: str) -> None:
 def wake_for_signal(connection: Connection, signal: int) -> None:
     """Have some engine find out who waits for a signal; `signal` is its key in the state."""
     connection.execute(insert(wakeups), {"kind": SIGNAL, "key": str(signal)})
+
+
+def wake_triggers(connection: Connection) -> None:
+    """Have some engine find out when the next time trigger is due."""
+    connection.execute(insert(wakeups).values(kind=TRIGGERS, key=""))

@@ -63,7 +63,7 @@ signal_triggers = Table(
     Column("workflow_id", Text, primary_key=True),
     Column("trigger_uuid", Text, primary_key=True),
     Column("definition", Text, nullable=False),
-    Column("checkpoints", Text, nullable=False),  # signal name → the last seq_id that was used up
+    Column("checkpoints", Text, nullable=False),  # signal name → the last seq_ids used up, and seen
     Column("active", Boolean, nullable=False),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from sqlalchemy import Connection, literal_column, select, update
@@ -9,10 +10,9 @@ from sqlalchemy import Connection, literal_column, select, update
 from calve.engine.actions.start import ask, end_queued, is_status, stop_queued
 from calve.engine.catalog.breakpoints import Place
 from calve.engine.catalog.rows import lock_workflow
-from calve.engine.core.step_state import to_text
 from calve.engine.model.requests import Params
 from calve.engine.model.statuses import RunStatus, StepStatus
-from calve.engine.outbox import wake_queue
+from calve.engine.outbox import dump, wake_queue
 from calve.errors import NotFoundError, RefusedError
 from calve.state.orchestration import runs, steps
 from calve.workflow.params import params_to_json
@@ -126,7 +126,7 @@ def act_on_step(
             f"step '{step_id}' is {status.value}: {reason}",
             "see its status with `calve runs`",
         )
-    payload = to_text({} if params is None else {"params": params_to_json(params)})
+    payload = dump({} if params is None else {"params": params_to_json(params)})
     return ask(connection, row.id, step_id, kind, payload, author, now_ms)
 
 
@@ -155,16 +155,28 @@ def _refusal(kind: str, status: StepStatus) -> str | None:
 
 def resume_held(connection: Connection, place: Place, author: str, now_ms: int) -> int:
     """Let go all attempts of a step that a breakpoint may have held; how many they are."""
+    narrowed = (
+        (runs.c.version, place.version),
+        (runs.c.instance_id, place.instance_id),
+        (runs.c.run_id, place.run_id),
+        (steps.c.attempt_id, place.attempt_id),
+    )
     held = connection.execute(
-        select(runs.c.id)
+        select(runs.c.id, runs.c.workflow_id, runs.c.request)
         .join(steps, steps.c.run == runs.c.id)
         .where(
             steps.c.step_id == place.step_id,
             steps.c.status == literal_column(f"'{StepStatus.PAUSED.value}'"),
-            runs.c.workflow_id == place.workflow_id,
+            *(column == value for column, value in narrowed if value is not None),
         )
-    ).scalars()
-    found = list(held)
+    ).all()
+    found = [row.id for row in held if _owner(row) == place.workflow_id]
     for run in found:
         ask(connection, run, place.step_id, STEP_RESUME, "{}", author, now_ms)
     return len(found)
+
+
+def _owner(row: Any) -> str:
+    """The workflow whose definition a run follows: of an iteration, the one around its loop."""
+    loop = json.loads(row.request).get("loop") or {}
+    return str(loop.get("workflow_id", row.workflow_id))

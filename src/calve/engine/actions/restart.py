@@ -8,16 +8,16 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
-from calve.engine.actions.start import Parent, enqueue, evaluate_workflow, find_by_uuid
+from calve.engine.actions.start import Parent, enqueue, evaluate_workflow, find_by_uuid, inherited
 from calve.engine.catalog.rows import lock_workflow
 from calve.engine.catalog.versions import load_definition
 from calve.engine.core.graph import Graph, graph_of
-from calve.engine.core.step_state import params_from_text, to_text
+from calve.engine.core.step_state import params_from_text
 from calve.engine.model.requests import RestartPolicy, RestartRequest, Started
 from calve.engine.model.statuses import RunStatus, StepStatus
+from calve.engine.outbox import dump
 from calve.errors import NotFoundError, RefusedError
 from calve.state.orchestration import runs, steps
-from calve.workflow.definition import WorkflowDefinition
 from calve.workflow.params import ParamSource, RunRequest, params_to_json, restart_params
 
 
@@ -25,12 +25,13 @@ def restart_run(
     connection: Connection, row: Any, request: RestartRequest, now_ms: int, parent: Parent | None = None
 ) -> Started:
     """Queue a further run after `row`, the newest run of its instance."""
+    _check_place(row, parent)
     workflow = lock_workflow(connection, row.workflow_id)
     if request.request_id is not None:
         known = find_by_uuid(connection, row.workflow_id, request.request_id)
         if known is not None:
             return known
-    _check(row, parent)
+    _check_over(row)
     definition = load_definition(connection, row.workflow_id, row.version)
     graph = graph_of(definition.workflow.steps)
     carried = _carried(connection, row, graph, request)
@@ -50,8 +51,8 @@ def restart_run(
         "version": row.version,
         "uuid": request.request_id or str(uuid.uuid4()),
         "initiator": row.initiator,
-        "request": to_text(_wish(request, definition)),
-        "params": to_text({name: param.to_json() for name, param in params.items()}),
+        "request": dump({**_wish(request), **inherited(parent)}),
+        "params": dump({name: param.to_json() for name, param in params.items()}),
         "parent_run": row.parent_run if parent is None else parent.run,
         "parent_step": row.parent_step if parent is None else parent.step_id,
         "root_run": row.root_run if parent is None else parent.root_run,
@@ -63,7 +64,7 @@ def restart_run(
     return started
 
 
-def _wish(request: RestartRequest, definition: WorkflowDefinition) -> dict[str, Any]:
+def _wish(request: RestartRequest) -> dict[str, Any]:
     return {
         "policy": request.policy.value,
         "skip": list(request.skip),
@@ -71,13 +72,16 @@ def _wish(request: RestartRequest, definition: WorkflowDefinition) -> dict[str, 
     }
 
 
-def _check(row: Any, parent: Parent | None) -> None:
+def _check_over(row: Any) -> None:
     if not RunStatus(row.status).is_terminal:
         raise RefusedError(
             "INSTANCE_NOT_OVER",
             f"instance {row.instance_id} of '{row.workflow_id}' is {row.status}, not over",
             "stop it first, or restart one of its steps",
         )
+
+
+def _check_place(row: Any, parent: Parent | None) -> None:
     if parent is None and row.parent_run is not None:
         raise RefusedError(
             "INSTANCE_NESTED",

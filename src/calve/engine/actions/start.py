@@ -11,13 +11,12 @@ from typing import Any
 from sqlalchemy import Connection, insert, literal_column, select, update
 
 from calve.engine.catalog.rows import WorkflowRow, change_workflow, lock_workflow
-from calve.engine.catalog.versions import load_definition, resolve_version
+from calve.engine.catalog.versions import load_definition, version_of
 from calve.engine.core.resolver import InstanceResolver, instance_fields
 from calve.engine.core.step_params import PARAM_LIMITS
-from calve.engine.core.step_state import to_text
 from calve.engine.model.requests import Started, StartOutcome, StartRequest
 from calve.engine.model.statuses import RunStatus
-from calve.engine.outbox import wake_queue
+from calve.engine.outbox import dump, wake_queue
 from calve.state.orchestration import commands, events, runs
 from calve.workflow.definition import WorkflowDefinition
 from calve.workflow.definition.durations import timeout_ms
@@ -45,6 +44,8 @@ class Parent:
     step_id: str
     root_run: int
     depth: int
+    #: How many leaf steps of the whole tree may run at a time; None: as many as other limits allow.
+    at_once: int | None = None
 
 
 def start_instance(
@@ -56,7 +57,7 @@ def start_instance(
         known = find_by_uuid(connection, request.workflow_id, request.request_id)
         if known is not None:
             return known
-    version = resolve_version(connection, request.workflow_id, request.version)
+    version = version_of(workflow, request.version)
     definition = load_definition(connection, request.workflow_id, version)
     instance_id = workflow.latest_instance_id + 1
     params = _params(definition, workflow, request, instance_id, parent is not None)
@@ -67,20 +68,26 @@ def start_instance(
         "run_id": 1,
         "version": version,
         "uuid": request.request_id or str(uuid.uuid4()),
-        "initiator": to_text(_initiator(request, parent)),
-        "request": to_text(
+        "initiator": dump(_initiator(request, parent)),
+        "request": dump(
             {
                 "policy": FRESH,
                 "step_params": {step: params_to_json(given) for step, given in request.step_params.items()},
+                **inherited(parent),
             }
         ),
-        "params": to_text({name: param.to_json() for name, param in params.items()}),
+        "params": dump({name: param.to_json() for name, param in params.items()}),
         "parent_run": None if parent is None else parent.run,
         "parent_step": None if parent is None else parent.step_id,
         "root_run": None if parent is None else parent.root_run,
         "depth": 0 if parent is None else parent.depth,
     }
     return enqueue(connection, workflow, definition, row, params, now_ms)
+
+
+def inherited(parent: Parent | None) -> dict[str, Any]:
+    """What a subworkflow has to heed that its parent says."""
+    return {} if parent is None or parent.at_once is None else {"at_once": parent.at_once}
 
 
 def enqueue(
@@ -132,7 +139,7 @@ def note_run(connection: Connection, run: Started, status: RunStatus, now_ms: in
         "run": run.run,
         "instance_id": run.instance_id,
         "run_id": run.run_id,
-        "data": to_text({"status": status.value}),
+        "data": dump({"status": status.value}),
     }
     connection.execute(insert(events), row)
 
@@ -167,7 +174,7 @@ def end_queued(connection: Connection, row: Any, status: RunStatus, now_ms: int)
     started = Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.STOPPED, row.id)
     note_run(connection, started, status, now_ms)
     if row.parent_run is not None:
-        payload = to_text({"instance_id": row.instance_id, "status": status.value})
+        payload = dump({"instance_id": row.instance_id, "status": status.value})
         ask(connection, row.parent_run, row.parent_step, "CHILD_ENDED", payload, "engine", now_ms)
     return True
 

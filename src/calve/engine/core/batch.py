@@ -10,7 +10,8 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, select, upd
 
 from calve.engine.core.messages import Message
 from calve.engine.core.run_state import RunState
-from calve.engine.core.step_state import StepState, to_text
+from calve.engine.core.step_state import StepState
+from calve.engine.outbox import dump
 from calve.errors import ConflictError
 from calve.state.orchestration import breakpoints, events, permits, runs, steps, wakeups
 
@@ -74,7 +75,7 @@ class Batch:
                 "run_id": run.run_id,
                 "step_id": None if step is None else step.id,
                 "attempt_id": None if step is None else step.attempt_id,
-                "data": to_text(data),
+                "data": dump(data),
             }
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,8 +47,8 @@ class Core:
     earlier_children: dict[AttemptKey, Mapping[int, tuple[int, str]]] = field(default_factory=dict)
     #: True if other engines share the work.
     has_company: bool = False
-    #: Has the time triggers looked at after some seconds.
-    plan_triggers: Callable[[float], None] = lambda wait_s: None
+    #: When the time triggers are next looked at, by `time.monotonic`; a look before is for nothing.
+    triggers_at: float = 0.0
 
     def may_take_more(self) -> bool:
         """True if a new run should run here rather than elsewhere."""
@@ -72,6 +72,7 @@ class Core:
         self.waiting_permits.clear()
         self.waiting_signals.clear()
         self.earlier_children.clear()
+        self.triggers_at = 0.0
 
 
 def type_of(step: StepState) -> StepType:

@@ -33,6 +33,8 @@ BATCH_S = 0.05
 BATCH_MOVES = 400
 INBOX_LIMIT = 500
 RETRY_S = 0.5
+#: How far back each beat looks for signals that were committed out of order.
+LATE_SIGNALS = 1_000
 #: A message that cannot be handled, and that must not be lost, is tried again after so long.
 ISOLATED_S = 5.0
 
@@ -62,7 +64,6 @@ class Engine:
     def start(self) -> None:
         """Take a lease and begin."""
         self._core = Core(self._settings, Timers(), Executor(self._inbox.put))
-        self._core.plan_triggers = self._plan_triggers
         self._register()
         self._nudges = Nudges(self._database, self._poke)
         self._thread = threading.Thread(target=self._run, name="calve-engine", daemon=True)
@@ -103,9 +104,6 @@ class Engine:
         self._sweep_wanted = True
         for message in (Sweep(), Heartbeat(), TriggersDue()):
             self._inbox.put(message)
-
-    def _plan_triggers(self, wait_s: float) -> None:
-        self._core.timers.after(wait_s, TriggersDue())
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -178,8 +176,7 @@ class Engine:
         match message:
             case Sweep():
                 self._sweep_wanted = False
-                handling.sweep(self._core, batch)
-                self._last_signal = handling.see_signals(self._core, batch, self._last_signal)
+                self._last_signal = handling.sweep(self._core, batch, self._last_signal)
             case Heartbeat():
                 self._beat(batch)
             case _:
@@ -202,6 +199,9 @@ class Engine:
             if lease.bury(batch.connection, generation, beat):
                 log.warning("took over from a dead engine", generation=generation)
                 batch.ask_for_sweep()
+        if self._core.waiting_signals:
+            # On PostgreSQL a signal may be committed after one with a higher key.
+            handling.see_signals(self._core, batch, self._last_signal - LATE_SIGNALS)
         others = select(func.count()).select_from(leases).where(leases.c.alive)
         self._core.has_company = batch.connection.execute(others).scalar_one() > 1
         pause_s = self._settings.engine.lease.total_seconds() / BEATS_PER_LEASE

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,7 +90,9 @@ class Executor:
         news = asyncio.Event()
 
         def wake() -> None:
-            self._loop.call_soon_threadsafe(news.set)
+            # An engine that has stopped needs no news: whoever takes the attempt over asks its type.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(news.set)
 
         job = Job(type_, replace(context, wake=wake), handle, news)
         self._jobs[key] = job

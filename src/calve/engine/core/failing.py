@@ -10,10 +10,9 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from calve.engine.actions.start import ask, end_queued, note_run
-from calve.engine.core.step_state import to_text
 from calve.engine.model.requests import Started, StartOutcome
 from calve.engine.model.statuses import ACTIVE, RETRYABLE, RunStatus, StepStatus
-from calve.engine.outbox import wake_queue
+from calve.engine.outbox import dump, wake_queue
 from calve.errors import ConflictError, UnreachableError
 from calve.state.orchestration import permits, runs, steps
 
@@ -48,7 +47,7 @@ def fail_run(connection: Connection, fault: RunFaultError, now_ms: int) -> None:
         "message": f"{type(fault.error).__name__}: {fault.error}",
         "remedy": "report this: it is a fault in Calve",
     }
-    _write_end(connection, row.id, to_text(error), now_ms)
+    _write_end(connection, row.id, dump(error), now_ms)
     started = Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.CREATED, row.id)
     note_run(connection, started, RunStatus.FAILED, now_ms)
     _end_children(connection, row.id, now_ms)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, select, update
 
 from calve.engine.actions.start import start_instance
 from calve.engine.core import attempt, conclude, progress
@@ -38,7 +39,7 @@ from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import AttemptKey, StepState
 from calve.engine.model.requests import Started, StartRequest
 from calve.engine.model.statuses import RunStatus, StepStatus
-from calve.engine.outbox import QUEUE
+from calve.engine.outbox import QUEUE, TRIGGERS
 from calve.engine.triggers import signal_triggers, time_triggers
 from calve.state.clock import now_ms
 from calve.state.orchestration import commands, leases, runs, signals, wakeups
@@ -51,8 +52,14 @@ _LEFT_BY_OTHERS = select(
     exists(select(wakeups.c.id)).label("wakeups"),
     exists(select(runs.c.id).where(runs.c.ready, runs.c.owner.is_(None))).label("runs"),
     exists(select(commands.c.id).where(commands.c.done_at.is_(None))).label("commands"),
+    select(func.max(signals.c.id)).scalar_subquery().label("last_signal"),
 )
-_TAKE_WAKEUPS = select(wakeups).order_by(wakeups.c.id).limit(SWEEP_LIMIT).with_for_update(skip_locked=True)
+_SOME_WAKEUPS = select(wakeups.c.id).order_by(wakeups.c.id).limit(SWEEP_LIMIT)
+_TAKE_WAKEUPS = (
+    delete(wakeups)
+    .where(wakeups.c.id.in_(_SOME_WAKEUPS.with_for_update(skip_locked=True)))
+    .returning(wakeups.c.kind, wakeups.c.key)
+)
 _NEW_SIGNALS = (
     select(signals.c.id, signals.c.name).where(signals.c.id > bindparam("last")).order_by(signals.c.id)
 )
@@ -69,7 +76,8 @@ def handle(core: Core, batch: Batch, message: Message) -> None:
             for key in core.waiting_signals.pop(name, set()):
                 batch.todo.append(GoOn(key.run))
         case TriggersDue():
-            fire_triggers(core, batch)
+            if time.monotonic() >= core.triggers_at:
+                fire_triggers(core, batch)
         case GoOn() | RunDue() | ChildEnded() | CountAnew():
             with blaming(message.run):
                 _about_run(core, batch, message)
@@ -150,8 +158,8 @@ def _count_anew(core: Core, batch: Batch, message: CountAnew) -> None:
             attempt.take_news(core, batch, run, step, composite.resume(core, batch, run, step))
 
 
-def sweep(core: Core, batch: Batch) -> None:
-    """Take what others left: wakeups, runs without an owner, commands."""
+def sweep(core: Core, batch: Batch, last_signal: int) -> int:
+    """Take what others left: wakeups, free runs, commands, signals; the key of the newest signal."""
     there_is = batch.connection.execute(_LEFT_BY_OTHERS).one()
     if there_is.wakeups:
         _take_wakeups(core, batch)
@@ -160,18 +168,21 @@ def sweep(core: Core, batch: Batch) -> None:
     if there_is.commands:
         take_commands(core, batch)
         close_stale_commands(batch)
+    if (there_is.last_signal or 0) > last_signal:
+        return see_signals(core, batch, last_signal)
+    return last_signal
 
 
 def _take_wakeups(core: Core, batch: Batch) -> None:
     rows = batch.connection.execute(_TAKE_WAKEUPS).all()
-    if not rows:
-        return
     for kind, key in dict.fromkeys((row.kind, row.key) for row in rows):
         if kind == QUEUE:
             batch.todo.append(LookAtQueue(key))
+        elif kind == TRIGGERS:
+            core.triggers_at = 0.0
+            batch.todo.append(TriggersDue())
         else:
             _match_signal(core, batch, int(key))
-    batch.connection.execute(delete(wakeups).where(wakeups.c.id.in_([row.id for row in rows])))
     if len(rows) == SWEEP_LIMIT:
         batch.ask_for_sweep()
 
@@ -246,7 +257,12 @@ def fire_triggers(core: Core, batch: Batch) -> None:
     batch.before_foreign_writes()
     due = time_triggers.fire_due(batch.connection, now_ms(), _starter(batch))
     wait_s = TRIGGER_LOOK_S if due is None else min(TRIGGER_LOOK_S, max(0.0, (due - now_ms()) / 1000))
-    batch.after_commit(lambda: core.plan_triggers(wait_s))
+    batch.after_commit(lambda: _plan_triggers(core, wait_s))
+
+
+def _plan_triggers(core: Core, wait_s: float) -> None:
+    core.triggers_at = time.monotonic() + wait_s
+    core.timers.after(wait_s, TriggersDue())
 
 
 def _starter(batch: Batch):  # type: ignore[no-untyped-def]

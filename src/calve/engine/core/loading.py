@@ -13,13 +13,16 @@ from calve.engine.catalog.versions import load_definition
 from calve.engine.core.graph import graph_of
 from calve.engine.core.run_state import SKIP_REST, RunState
 from calve.engine.core.step_state import StepState
+from calve.engine.model.statuses import RunStatus
 from calve.state.orchestration import runs, steps, workflows
 from calve.workflow.definition import WorkflowDefinition
 from calve.workflow.definition.properties import Properties
 from calve.workflow.definition.steps import LoopStep, Step
 
 
-def load_run(connection: Connection, run: int, known: Mapping[int, RunState]) -> RunState | None:
+def load_run(
+    connection: Connection, run: int, known: Mapping[int, RunState], properties: Properties | None = None
+) -> RunState | None:
     """A run with the newest attempts of its steps; None if there is no such run."""
     row = connection.execute(_RUN, {"run": run}).first()
     if row is None:
@@ -28,9 +31,10 @@ def load_run(connection: Connection, run: int, known: Mapping[int, RunState]) ->
     definition = load_definition(connection, origin.get("workflow_id", row.workflow_id), row.version)
     graph = graph_of(loop_steps(definition, origin.get("step_id")))
     outer = outer_values(connection, row.parent_run, known) if row.inline else {}
-    properties = load_properties(connection, definition.workflow.id)
-    state = RunState.from_row(row, definition, graph, properties, outer)
-    found = connection.execute(_STEPS, {"run": run}).all()
+    stated = properties or load_properties(connection, definition.workflow.id)
+    state = RunState.from_row(row, definition, graph, stated, outer)
+    is_new = state.status is RunStatus.CREATED and state.run_id == 1
+    found = () if is_new else connection.execute(_STEPS, {"run": run}).all()
     # The newest attempt comes last, and stays.
     state.steps = {step.step_id: StepState.from_row(step, graph.steps[step.step_id]) for step in found}
     state.skip_rest = any(SKIP_REST in step.artifacts and not step.carried for step in state.steps.values())

@@ -27,9 +27,8 @@ def limits_of(batch: Batch, run: RunState, step: StepState) -> dict[str, int]:
     """The tags of a step that have a limit, with it."""
     owner = run.owner_workflow_id
     limits = {f"maestro_{owner}": run.properties.step_concurrency or STEP_CONCURRENCY_DEFAULT}
-    at_once = run.definition.workflow.instance_step_concurrency
-    if at_once is not None:
-        limits[f"maestro_instance:{run.root}"] = at_once
+    if run.at_once is not None:
+        limits[f"maestro_instance:{run.root}"] = run.at_once
     names = [tag.name for tag in (*run.definition.workflow.tags, *run.properties.tags, *step.definition.tags)]
     for name in (*names, f"maestro_{owner}:{step.id}"):
         limit = _stored_limit(batch, name)

@@ -7,8 +7,9 @@ from calve.engine.core.batch import Batch
 from calve.engine.core.context import Core
 from calve.engine.core.messages import ChildEnded, LookAtQueue, RetryDue, RunDue
 from calve.engine.core.run_state import RunState
-from calve.engine.core.step_state import StepState, to_text
+from calve.engine.core.step_state import StepState
 from calve.engine.model.statuses import RunStatus, StepStatus
+from calve.engine.outbox import dump
 from calve.state.orchestration import commands
 from calve.workflow.definition.run_strategy import Rule
 from calve.workflow.definition.steps import NO_CONDITION, FailureMode
@@ -146,7 +147,7 @@ def _tell_parent(core: Core, batch: Batch, run: RunState) -> None:
             run=run.parent_run,
             step_id=run.parent_step,
             kind=CHILD_ENDED,
-            payload=to_text({"instance_id": run.instance_id, "status": run.status.value}),
+            payload=dump({"instance_id": run.instance_id, "status": run.status.value}),
             author="engine",
             created_at=batch.now_ms,
         )

@@ -14,6 +14,7 @@ from calve.engine.core.messages import GoOn
 from calve.engine.core.progress import watch_deadline
 from calve.engine.model.statuses import RunStatus
 from calve.state.orchestration import runs
+from calve.workflow.definition.properties import Properties
 from calve.workflow.definition.run_strategy import SEQUENTIAL, Rule
 
 #: How many instances are let through in one transaction.
@@ -38,14 +39,14 @@ def look_at_queue(core: Core, batch: Batch, workflow_id: str) -> None:
     found = _waiting(batch, workflow_id, room)
     for run in found:
         with blaming(run):
-            _let_through(core, batch, run)
+            _let_through(core, batch, run, workflow.properties)
     if len(found) == AT_ONCE:
         batch.wake("queue", workflow_id)
 
 
-def _let_through(core: Core, batch: Batch, run: int) -> None:
+def _let_through(core: Core, batch: Batch, run: int, properties: Properties) -> None:
     takes = core.may_take_more()
-    loaded = load_run(batch.connection, run, core.runs)
+    loaded = load_run(batch.connection, run, core.runs, properties)
     assert loaded is not None
     loaded.owned = takes
     loaded.move(RunStatus.IN_PROGRESS, batch.now_ms)

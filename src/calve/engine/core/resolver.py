@@ -13,20 +13,20 @@ from calve.engine.core.inline_ids import inline_workflow_id
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.model.statuses import StepStatus
+from calve.engine.signals.naming import SignalResolver
 from calve.errors import CalveError, NotFoundError
 from calve.state.orchestration import runs, steps
-from calve.workflow.params import Resolver
 
 STATUS_FIELD = "MAESTRO_STEP_STATUS"
 END_TIME_FIELD = "MAESTRO_STEP_END_TIME"
 
 
-class InstanceResolver(Resolver):
+class InstanceResolver(SignalResolver):
     """Answers for the params of a workflow, before any step."""
 
     def __init__(self, fields: Mapping[str, Any], initiator: Mapping[str, Any]) -> None:
+        super().__init__(initiator.get("params") or {})
         self._fields = fields
-        self._initiator = initiator
 
     def instance_field(self, field: str) -> Any:
         """A field of the instance; None if it is not set."""
@@ -34,27 +34,9 @@ class InstanceResolver(Resolver):
             raise missing(f"field '{field}' of an instance")
         return self._fields[field]
 
-    def signal_param(self, name: str) -> Any:
-        """A param of the signal that started the workflow."""
-        for params in self._signals().values():
-            if name in params:
-                return params[name]
-        raise missing(f"signal with a param '{name}'")
-
-    def named_signal_param(self, signal: str, name: str) -> Any:
-        """A param of one of the signals that started the workflow."""
-        found = self._signals().get(signal, {})
-        if name not in found:
-            raise missing(f"signal '{signal}' with a param '{name}'")
-        return found[name]
-
     def execution_environment(self) -> str:
         """The name of the environment."""
         return "calve"
-
-    def _signals(self) -> Mapping[str, Mapping[str, Any]]:
-        params: Mapping[str, Mapping[str, Any]] = self._initiator.get("params") or {}
-        return params
 
 
 def instance_fields(

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from calve.engine.core.graph import Graph
-from calve.engine.core.step_state import StepState, params_from_text, to_text
+from calve.engine.core.step_state import StepState, params_from_text
 from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.model.transitions import check_run
+from calve.engine.outbox import dump
 from calve.workflow.definition import WorkflowDefinition
 from calve.workflow.params import EvaluatedParam
 
@@ -81,6 +82,13 @@ class RunState:
         return self.id if self.root_run is None else self.root_run
 
     @property
+    def at_once(self) -> int | None:
+        """How many leaf steps of the whole tree may run at a time: the root has the say."""
+        stated = self.definition.workflow.instance_step_concurrency
+        found: int | None = self.request.get("at_once", stated)
+        return found
+
+    @property
     def active_steps(self) -> list[StepState]:
         """Steps that are under way, or wait for their next attempt."""
         return [step for step in self.steps.values() if not step.status.is_over]
@@ -134,7 +142,7 @@ class RunState:
             "parent_step": self.parent_step,
             "root_run": self.root_run,
             "depth": self.depth,
-            "initiator": to_text(self.initiator),
+            "initiator": dump(self.initiator),
             "params": self.params_text,
             "created_at": self.created_at,
         }
@@ -150,9 +158,9 @@ class RunState:
             "ending": self.ending and self.ending.value,
             "owner": None if over or not self.owned else owner,
             "ready": not over,
-            "overview": to_text(self.overview()) if over else None,
-            "error": None if self.error is None else to_text(self.error),
-            "request": to_text(self.request),
+            "overview": dump(self.overview()) if over else None,
+            "error": None if self.error is None else dump(self.error),
+            "request": dump(self.request),
             "started_at": self.started_at,
             "ended_at": self.ended_at,
             "deadline_at": self.deadline_at,

@@ -10,6 +10,7 @@ from typing import Any
 
 from calve.engine.model.statuses import StepStatus
 from calve.engine.model.transitions import check_step
+from calve.engine.outbox import dump
 from calve.workflow.definition.steps import Step
 from calve.workflow.params import EvaluatedParam
 
@@ -106,7 +107,7 @@ class StepState:
     def _params_text(self) -> str:
         # Params are replaced, never changed in place, and may be large: a loop writes its counts often.
         if self._written is None or self._written[0] is not self.params:
-            text = to_text({name: param.to_json() for name, param in self.params.items()})
+            text = dump({name: param.to_json() for name, param in self.params.items()})
             self._written = (self.params, text)
         return self._written[1]
 
@@ -132,7 +133,7 @@ class StepState:
             "artifacts": _maybe(self.artifacts or None),
             "dependencies": _maybe(self.dependencies or None),
             "error": _maybe(self.error),
-            "retries": to_text(self.retries),
+            "retries": dump(self.retries),
             "created_at": self.created_at,
             "started_at": self.started_at,
             "ended_at": self.ended_at,
@@ -173,13 +174,8 @@ def params_from_text(text: str) -> dict[str, EvaluatedParam]:
     return {name: EvaluatedParam.from_json(name, document) for name, document in json.loads(text).items()}
 
 
-def to_text(document: Any) -> str:
-    """A document as the database keeps it."""
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-
-
 def _maybe(document: Any) -> str | None:
-    return None if document is None else to_text(document)
+    return None if document is None else dump(document)
 
 
 def _loaded(text: str | None) -> Any:

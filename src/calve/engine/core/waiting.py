@@ -12,7 +12,7 @@ from calve.engine.signals import matching, sending
 from calve.engine.signals.model import Condition
 from calve.steps.contract import SignalToSend
 from calve.workflow.definition.signals import Operator
-from calve.workflow.params import Evaluation
+from calve.workflow.params import Evaluation, Scope
 from calve.workflow.params.model import ParamDefinition
 
 PENDING, MATCHED, SKIPPED = "PENDING", "MATCHED", "SKIPPED"
@@ -80,7 +80,7 @@ def send_outputs(batch: Batch, run: RunState, step: StepState, dynamic: tuple[Si
     if stated or dynamic:
         batch.before_foreign_writes()
         batch.ask_for_sweep()
-    ready = [*(_evaluated(output, evaluation) for output in stated if evaluation is not None), *dynamic]
+    ready = [*(_evaluated(output, evaluation, step) for output in stated if evaluation is not None), *dynamic]
     for number, signal in enumerate(ready):
         sending.send(
             batch.connection,
@@ -93,14 +93,12 @@ def send_outputs(batch: Batch, run: RunState, step: StepState, dynamic: tuple[Si
         )
 
 
-def _evaluated(output: Any, evaluation: Evaluation) -> SignalToSend:
-    scope = Evaluation(
-        {**evaluation.definitions, **output.params, **output.payload},
-        evaluation.scope,
-        evaluation.resolver,
-        evaluation.limits,
+def _evaluated(output: Any, evaluation: Evaluation, step: StepState) -> SignalToSend:
+    # The params of the step lie around those of the signal, so that one may take over the other's value.
+    around = Scope(step.id, {**evaluation.scope.workflow_params, **step.values})
+    params, payload = (
+        {name: scope.evaluate(name).value for name in stated}
+        for stated in (output.params, output.payload)
+        for scope in [Evaluation(stated, around, evaluation.resolver, evaluation.limits)]
     )
-    scope.done.update({name: item for name, item in evaluation.done.items() if name not in output.params})
-    params = {name: scope.evaluate(name).value for name in output.params}
-    payload = {name: scope.evaluate(name).value for name in output.payload}
     return SignalToSend(output.name, params, payload)

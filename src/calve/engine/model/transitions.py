@@ -66,3 +66,12 @@ def _illegal(what: str, before: str, after: str) -> FailedError:
 
 assert set(STEP_TRANSITIONS) == set(StepStatus), "every status has a row"
 assert all(status in STEP_TRANSITIONS for status in TERMINAL)
+
+
+def transitions_table() -> str:
+    """The table of step statuses as Markdown: a status, and all that may follow it."""
+    lines = ["| status | may become |", "|---|---|"]
+    for before in StepStatus:
+        listed = ", ".join(status.value for status in StepStatus if status in STEP_TRANSITIONS[before])
+        lines.append(f"| {before.value} | {listed or '(final)'} |")
+    return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from calve.engine.outbox import dump
+from calve.engine.outbox import dump, wake_triggers
 from calve.engine.signals.encoding import LONG_MAX, LONG_MIN
 from calve.engine.triggers.checkpoints import Checkpoint, to_text
 from calve.engine.triggers.schedule import delay_ms, next_firing, read_trigger, trigger_text, trigger_uuid
@@ -39,6 +39,8 @@ def _sync_time(
     query = select(time_triggers.c.trigger_uuid, time_triggers.c.next_at)
     rows = connection.execute(query.where(time_triggers.c.workflow_id == workflow_id))
     former = {row.trigger_uuid: row.next_at for row in rows}
+    if enabled and wanted.keys() - {uuid for uuid, next_at in former.items() if next_at is not None}:
+        wake_triggers(connection)
     for uuid, text in wanted.items():
         values = {"watermark_at": now_ms, "next_at": None}
         if enabled:

@@ -226,7 +226,7 @@ def _iteration(found: _Iterations, row: Row[Any]) -> Json:
 
 def _parse_rank(rank: str, depth: int) -> list[int]:
     parts = rank.split(_RANK)
-    if len(parts) != depth or not all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) != depth or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         raise UsageError(
             "RANK_INVALID",
             f"found the iteration '{rank}', expected {depth} numbers",

@@ -16,6 +16,8 @@ from calve.engine.views.documents import Json
 from calve.errors import UsageError
 
 PAGE_LIMIT = 200
+#: A number with so many digits is past what the state can hold.
+_DIGITS = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class PageRequest:
         size = last if first is None else first
         if size is None or not 1 <= size <= PAGE_LIMIT:
             raise _invalid(f"a page of {size} entries", f"ask for 1 to {PAGE_LIMIT}")
-        if cursor and not (cursor.isascii() and cursor.isdigit()):
+        if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < _DIGITS):
             raise _invalid(
                 f"the cursor {cursor!r} is not a number", "use start_cursor or end_cursor of a page"
             )

@@ -17,6 +17,8 @@ from calve.state.orchestration import events, runs, steps
 
 INSTANCE_TIMELINE_LIMIT = 32
 RUNS_LIMIT = 1_000
+#: A status that few runs have is looked for among so many of the newest.
+LOOK_BACK = 100_000
 
 
 def run_summary(
@@ -144,7 +146,7 @@ def inline_workflow_id(connection: Connection, path: Sequence[Mapping[str, Any]]
 def list_runs(
     connection: Connection, workflow_id: str | None = None, status: str | None = None, limit: int = 20
 ) -> Json:
-    """The newest runs that are no iterations, of one workflow or of all."""
+    """The newest runs that are no iterations, of one workflow or of all; a status only among the newest."""
     if not 1 <= limit <= RUNS_LIMIT:
         raise UsageError("PAGE_INVALID", f"found a limit of {limit}", f"ask for 1 to {RUNS_LIMIT}")
     query = select(runs).where(~runs.c.inline)
@@ -156,8 +158,13 @@ def list_runs(
         query = query.order_by(runs.c.instance_id.desc(), runs.c.run_id.desc())
     if status is not None:
         query = query.where(runs.c.status == literal(_run_status(status), literal_execute=True))
+        query = query.where(runs.c.id > _newest_run(connection) - LOOK_BACK)
     rows = connection.execute(query.limit(limit)).all()
     return {"runs": [_list_entry(row) for row in rows]}
+
+
+def _newest_run(connection: Connection) -> int:
+    return connection.execute(select(func.max(runs.c.id))).scalar() or 0
 
 
 def _run_status(text: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, literal, select
 
-from calve.engine.model.statuses import StepStatus
+from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.views.definitions import step_definitions
 from calve.engine.views.documents import Json, load, load_map, without_nones
 from calve.engine.views.lookup import LATEST, find_run, find_workflow, parse_number
@@ -84,8 +84,8 @@ def paused_attempts(connection: Connection, workflow_id: str, step_id: str) -> l
         .join(steps, steps.c.run == runs.c.id)
         .where(
             runs.c.workflow_id == workflow_id,
-            # Both as the partial indexes say it, so that finished runs are not looked at.
-            runs.c.status == "IN_PROGRESS",
+            # In the text of the statement, so that the partial index of that status serves it.
+            runs.c.status == literal(RunStatus.IN_PROGRESS.value, literal_execute=True),
             steps.c.step_id == step_id,
             steps.c.status == StepStatus.PAUSED.value,
         )

@@ -13,6 +13,7 @@ from calve.workflow.sel.classes import STATIC_NAMES
 from calve.workflow.sel.errors import SelError, limit_error, type_error
 from calve.workflow.sel.evaluator import Evaluator
 from calve.workflow.sel.limits import Limits, Meter
+from calve.workflow.sel.memo import SCALARS, Memo, memo_key
 from calve.workflow.sel.parser import parse
 from calve.workflow.sel.runtime import Functions, Host, Runtime
 from calve.workflow.sel.values import ARRAY_OF, ELEMENT_OF, Kind
@@ -39,6 +40,23 @@ def evaluate(
     host: Host = _HOST,
 ) -> Result:
     """Evaluate an expression over plain params, within the limits; whatever goes wrong is a SelError."""
+    key = memo_key(text, params or {}, limits)
+    if key is None:
+        return _evaluate(text, params, functions, limits, host)
+    known = _known.get(key)
+    if known is None:
+        known = _evaluate(text, params, functions, limits, host)
+        if isinstance(known.value, SCALARS):
+            _known.put(key, known)
+    return known
+
+
+_known: Memo[Result] = Memo()
+
+
+def _evaluate(
+    text: str, params: Mapping[str, Any] | None, functions: Functions | None, limits: Limits, host: Host
+) -> Result:
     meter = Meter(limits)
     program = _checked(text, limits)
     run = Runtime(meter, {} if params is None else params, functions, host)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,12 +26,18 @@ _numbers = itertools.count(1)
 
 # Few values, and most params there: what is drawn evenly from many hardly ever matches.
 values = st.sampled_from([0, 1, 2, 1, "", "0", "1"])
-params = st.fixed_dictionaries({"p": values, "q": values}, optional={"r": values})
+params: st.SearchStrategy[Any] = st.fixed_dictionaries({"p": values, "q": values}, optional={"r": values})
 conditions = st.lists(
     st.builds(Condition, st.sampled_from("ppqqr"), st.sampled_from(Operator), values), max_size=3
 )
-stretches = st.builds(
-    Stretch, after=st.integers(0, 12), until=st.one_of(st.none(), st.integers(0, 25)), newest=st.booleans()
+stretches = st.one_of(
+    st.sampled_from([Stretch(), Stretch(newest=True)]),
+    st.builds(
+        Stretch,
+        after=st.integers(0, 12),
+        until=st.one_of(st.none(), st.integers(0, 25)),
+        newest=st.booleans(),
+    ),
 )
 
 
@@ -51,20 +58,22 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "PAGE", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_the_match_is_the_one_that_a_look_at_every_signal_gives(
     engine_db: Database, data: st.DataObject
 ) -> None:
-    sent = data.draw(st.lists(params, min_size=5, max_size=20))
+    sent = data.draw(st.lists(params, min_size=12, max_size=24))
     name = f"s{next(_numbers)}"
     with engine_db.write() as connection:
         for number, signal in enumerate(sent):
             send(connection, name, signal, {}, None, str(number), NOW)
     with engine_db.read() as connection:
-        for _ in range(5):
-            wanted, stretch = data.draw(conditions), data.draw(stretches)
+        for wanted, stretch in data.draw(
+            st.lists(st.tuples(conditions, stretches), min_size=10, max_size=20)
+        ):
             assert find_match(connection, name, wanted, stretch) == expected(sent, wanted, stretch)
 
 

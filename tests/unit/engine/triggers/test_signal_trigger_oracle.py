@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -31,7 +32,9 @@ _COMPARE = {
 
 # Few values, and most params there: what is drawn evenly from many hardly ever matches or joins.
 values = st.sampled_from([0, 1, 0, 1, "", "0"])
-sent_params = st.fixed_dictionaries({"k": st.sampled_from([0, 1])}, optional={"p": values, "q": values})
+sent_params: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"k": st.sampled_from([0, 1])}, optional={"p": values, "q": values}
+)
 sent_signals = st.lists(
     st.tuples(st.sampled_from("aabbc"), st.one_of(sent_params, sent_params, st.just({"p": 1}))),
     min_size=8,
@@ -116,6 +119,7 @@ def workflow_with(workflow_id: str, prefix: str, trigger: dict[str, Entry]) -> W
     return WorkflowDefinition.model_validate(plain)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data())
 def test_triggers_fire_as_an_oracle_says_whatever_the_order_of_processing(

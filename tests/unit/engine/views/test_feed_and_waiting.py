@@ -96,7 +96,7 @@ def test_who_waits_is_woken_by_the_end_of_the_run(database: Database) -> None:
 
 def test_waiting_ends_when_the_time_is_over(database: Database) -> None:
     push_jobs(database, "wf", "a")
-    with pytest.raises(FailedError, match="the run is CREATED after 0.01 s"):
+    with pytest.raises(FailedError, match=r"the run is CREATED after 0\.01 s"):
         waiting.wait_for_run(database, start(database, "wf").run, timeout_s=0.01)
     with pytest.raises(NotFoundError):
         waiting.wait_for_run(database, 999)

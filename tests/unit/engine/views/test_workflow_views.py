@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from calve.engine.views import workflows as views
 from calve.engine.views.pages import PageRequest
@@ -168,12 +167,3 @@ def test_a_timeline_tells_what_was_done_from_the_newest(database: Database) -> N
     assert [(event["action"], event["version"]) for event in found] == [("pushed", 2), ("pushed", 1)]
     assert found[0]["author"] == {"name": "alice"}
     assert "pushed" in found[0]["log"]
-
-
-def test_an_overview_reads_only_what_is_unfinished(database: Database) -> None:
-    push_jobs(database, "wf", "one")
-    with database.read() as connection:
-        for condition in ("status = 'CREATED'", "status = 'IN_PROGRESS'", "runs.blocking"):
-            query = f"EXPLAIN QUERY PLAN SELECT 1 FROM runs WHERE workflow_id = 'wf' AND {condition}"
-            plan = " ".join(str(row) for row in connection.execute(text(query)))
-            assert "ix_runs_" in plan, plan

@@ -13,9 +13,10 @@ from calve.engine.core.graph import graph_of
 from calve.engine.core.inline_ids import inline_workflow_id
 from calve.engine.core.messages import GoOn
 from calve.engine.core.run_state import RunState
-from calve.engine.core.step_state import StepState, to_text
+from calve.engine.core.step_state import StepState
 from calve.engine.model.requests import RestartPolicy
 from calve.engine.model.statuses import RunStatus, StepStatus
+from calve.engine.outbox import dump
 from calve.state.orchestration import runs
 from calve.workflow.definition.steps import LoopStep
 from calve.workflow.params import EvaluatedParam, ParamDefinition, ParamSource, ParamType
@@ -80,6 +81,7 @@ def launch(
             "policy": run.request.get("policy", "START_FRESH_NEW_RUN"),
             "loop": {"workflow_id": run.owner_workflow_id, "step_id": step.id},
             "step_params": run.request.get("step_params", {}),
+            **({} if run.at_once is None else {"at_once": run.at_once}),
         },
         params_text=_scalars({**values, LOOP_INDEX: number - 1}, loop.kind, batch.now_ms),
         outer_values=run.values,
@@ -151,7 +153,7 @@ def count_children(batch: Batch, run: RunState, step: StepState) -> tuple[dict[s
 
 def _scalars(values: Mapping[str, Any], kind: str, now_ms: int) -> str:
     source = ParamSource.FOREACH if kind == "foreach" else ParamSource.WHILE
-    return to_text({name: _literal(name, value, source, now_ms).to_json() for name, value in values.items()})
+    return dump({name: _literal(name, value, source, now_ms).to_json() for name, value in values.items()})
 
 
 def _literal(name: str, value: Any, source: ParamSource, now_ms: int) -> EvaluatedParam:

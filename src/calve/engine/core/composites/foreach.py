@@ -140,7 +140,7 @@ def _concurrency(run: RunState, step: StepState) -> int:
     if step.definition.concurrency is not None:
         return step.definition.concurrency
     steps = run.properties.step_concurrency or STEP_CONCURRENCY_DEFAULT
-    return min(steps, run.definition.workflow.instance_step_concurrency or steps)
+    return min(steps, run.at_once or steps)
 
 
 def _progress(handle: Mapping[str, Any]) -> dict[str, Any]:

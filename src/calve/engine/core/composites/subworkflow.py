@@ -119,7 +119,7 @@ class Subworkflow:
 
 
 def _parent(run: RunState, step: StepState) -> Parent:
-    return Parent(run.id, step.id, run.root, run.depth + 1)
+    return Parent(run.id, step.id, run.root, run.depth + 1, run.at_once)
 
 
 def _passed(run: RunState, step: StepState) -> dict[str, ParamDefinition]:

@@ -188,6 +188,7 @@ def _engine() -> None:
     )  # fmt: skip
     op.create_index("ix_events_run", "events", ["run", "id"])
     op.create_index("ix_events_workflow", "events", ["workflow_id", "id"])
+    _partial("ix_events_outside_runs", "events", ["workflow_id", "id"], "run IS NULL")
     op.create_table(
         "leases",
         _key("generation"), _text("host"), _int("pid"), _text("process_started"), _flag("alive"),
