@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calve import logs
 from calve.errors import CalveError, FailedError, UnreachableError, UsageError
 from calve.spark.conf import spark_conf
-from calve.spark.java import find_java
+from calve.spark.java import Java, find_java
+from calve.spark.properties import to_properties
 
 if TYPE_CHECKING:
-    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
     from calve.settings import Settings
@@ -33,19 +37,25 @@ def session(settings: Settings, **overrides: str) -> SparkSession:
     Raises `UsageError` EXTRA_MISSING or JAVA_NOT_FOUND, `UnreachableError` JARS_UNREACHABLE,
     `FailedError` SPARK_FAILED.
     """
-    try:
-        from pyspark import SparkContext
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise UsageError("EXTRA_MISSING", "PySpark is not installed", "pip install 'calve[spark]'") from error
+    check_installed()
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
-    conf = _session_conf(settings) | overrides
+    conf = session_conf(settings) | overrides
     # A JVM outlives its sessions, and serves the next one.
     if SparkContext._gateway is None:
-        _start(settings, conf)
+        output = settings.ensure_home() / "spark.log"
+        output.unlink(missing_ok=True)
+        start_context(find_java(settings), conf, output)
     builder: Any = SparkSession.builder
     started: SparkSession = builder.config(map=conf).getOrCreate()
     return started
+
+
+def check_installed() -> None:
+    """Raises `UsageError` EXTRA_MISSING if there is no PySpark."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise UsageError("EXTRA_MISSING", "PySpark is not installed", "pip install 'calve[spark]'")
 
 
 def join(spark: SparkSession, settings: Settings) -> None:
@@ -58,7 +68,8 @@ def join(spark: SparkSession, settings: Settings) -> None:
             spark.conf.set(key, value)
 
 
-def _session_conf(settings: Settings) -> dict[str, str]:
+def session_conf(settings: Settings) -> dict[str, str]:
+    """All that a Spark of these settings is started with. It holds the catalogs' secrets."""
     own = {
         "spark.app.name": "calve",
         "spark.master": settings.spark.master,
@@ -73,28 +84,48 @@ def _session_conf(settings: Settings) -> dict[str, str]:
     return own | spark_conf(settings)
 
 
-def _start(settings: Settings, conf: dict[str, str]) -> None:
+def start_context(java: Java, conf: dict[str, str], output: Path) -> Any:
+    """Start a JVM with a Spark context in it; its output goes to a file. Gives its process.
+
+    Raises `UnreachableError` JARS_UNREACHABLE, `FailedError` SPARK_FAILED.
+    """
     from pyspark import SparkConf, SparkContext, java_gateway
     from pyspark.errors import PySparkRuntimeError
 
-    java = find_java(settings)
     log.info("starting Spark", java=str(java.home), version=java.version, origin=java.origin)
     os.environ["JAVA_HOME"] = str(java.home)
     # Python workers must be the Python of the driver, whatever is first on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    _announce_download(conf)
-    output = settings.ensure_home() / "spark.log"
+    announce_download(conf)
     launch: Any = java_gateway.launch_gateway
-    spark_settings: SparkConf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     try:
-        with output.open("wb") as stream:
-            gateway = launch(spark_settings, {"stdout": stream, "stderr": stream})
+        with _submit_arguments(conf), output.open("ab") as stream:
+            gateway = launch(None, {"stdout": stream, "stderr": stream})
     except PySparkRuntimeError as error:
         raise _start_failure(output) from error
-    SparkContext(conf=spark_settings, gateway=gateway)
+    SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())), gateway=gateway)
+    return gateway.proc
 
 
-def _announce_download(conf: dict[str, str]) -> None:
+@contextmanager
+def _submit_arguments(conf: dict[str, str]) -> Iterator[None]:
+    """Hand the settings over as a file: arguments of a process are seen by everybody on the machine."""
+    before = os.environ.get("PYSPARK_SUBMIT_ARGS")
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".conf") as file:
+        file.write(to_properties(conf))
+        file.flush()
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {file.name} {before or 'pyspark-shell'}"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["PYSPARK_SUBMIT_ARGS"]
+            else:
+                os.environ["PYSPARK_SUBMIT_ARGS"] = before
+
+
+def announce_download(conf: dict[str, str]) -> None:
+    """Say so if this start of Spark has to fetch something: it takes a while."""
     jars = Path(conf["spark.jars.ivy"]) / "jars"
     missing = [
         name

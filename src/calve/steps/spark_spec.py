@@ -130,5 +130,7 @@ def _write_properties(spec: StepSpec, settings: Settings) -> None:
         for key in ("spark.driver.bindAddress", "spark.driver.host"):
             if key not in settings.spark.conf:
                 del conf[key]
+    # Spark would tell the step's log about every task.
+    conf.setdefault("spark.log.level", "WARN")
     conf |= spec.spark_conf
     write_private(Path(spec.folder) / PROPERTIES_FILE, to_properties(conf))
