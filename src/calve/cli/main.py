@@ -59,6 +59,24 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("lag", "calve.cli.lag", "lag", "Show what consumers have not processed yet."),
     Entry("checkpoint", "calve.cli.checkpoint", "app", "Show, set or reset a consumer's checkpoint."),
     Entry("validate", "calve.cli.validate", "validate", "Check workflow files without pushing them."),
+    Entry("push", "calve.cli.push", "push", "Push workflows: new versions, all or none."),
+    Entry("run", "calve.cli.run", "run", "Start a workflow."),
+    Entry("list", "calve.cli.workflows", "list_workflows", "List workflows."),
+    Entry("show", "calve.cli.workflows", "show", "Show the definition of a workflow."),
+    Entry("runs", "calve.cli.runs", "runs", "List runs, or show one with its steps."),
+    Entry("logs", "calve.cli.logs", "logs", "Print the log of a step."),
+    Entry("stop", "calve.cli.control", "stop", "Stop instances or a step."),
+    Entry("kill", "calve.cli.control", "kill", "Kill instances or a step: they have failed."),
+    Entry("restart", "calve.cli.run", "restart", "Run an instance again, or from a step on."),
+    Entry("skip", "calve.cli.control", "skip", "Skip a step."),
+    Entry("bypass", "calve.cli.control", "bypass", "Let a step go on without its signals."),
+    Entry("unblock", "calve.cli.control", "unblock", "Let a strict sequence go on after a failure."),
+    Entry("pause", "calve.cli.control", "pause", "Pause a workflow or an instance."),
+    Entry("resume", "calve.cli.control", "resume", "Let a workflow or an instance go on."),
+    Entry("signal", "calve.cli.signal", "signal", "Send a signal."),
+    Entry("server", "calve.cli.processes", "server", "Serve the REST API."),
+    Entry("worker", "calve.cli.processes", "worker", "Run an engine."),
+    Entry("dev", "calve.cli.processes", "dev", "Serve the API and run an engine, in one process."),
     Entry("gc", "calve.cli.gc", "gc", "Remove ICDC tables that nobody needs any more."),
     Entry("sel", "calve.cli.sel", "sel", "Try an expression of SEL, the language of params."),
 )
@@ -104,7 +122,7 @@ def _print_version(asked: bool) -> None:
 
 
 # Plain help: the rich one takes a tenth of a second to import.
-app = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(cls=LazyGroup, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)

@@ -45,9 +45,20 @@ def emit_error(error: CalveError, json_output: bool) -> int:
     from rich.text import Text
 
     console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(Text.assemble(("error: ", "bold red"), (error.message, "red"), f" [{error.code}]"))
-    console.print(Text.assemble(("remedy: ", "bold"), error.remedy))
+    # An error that stands for several, such as all that is wrong with a definition, is shown as these.
+    for one in getattr(error, "problems", ()) or (error,):
+        console.print(Text.assemble(("error: ", "bold red"), (one.message, "red"), f" [{one.code}]"))
+        console.print(Text.assemble(("remedy: ", "bold"), one.remedy))
     return error.exit_code
+
+
+def moment(timestamp_ms: int | None) -> str | None:
+    """A moment for people: UTC, to the second."""
+    if timestamp_ms is None:
+        return None
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def table(title: str | None, columns: list[str], rows: list[list[object]]) -> Any:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calve.cli import output
+from calve.cli.client import ServerOption, open_client
 from calve.cli.definitions import load_file, workflow_files
 from calve.errors import CalveError, UsageError
-from calve.workflow.definition import DefinitionWarning, InvalidDefinitionError, WorkflowDefinition
+from calve.settings import load_settings
+from calve.workflow.definition import DefinitionWarning, InvalidDefinitionError, JobTypes, WorkflowDefinition
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,13 +43,18 @@ def validate(
     paths: Annotated[
         list[Path], typer.Argument(help="Workflow files, or folders of them.", metavar="FILE|DIR")
     ],
+    server: ServerOption = None,
     json_output: output.JsonOption = False,
 ) -> None:
     """Check workflow files without pushing them: everything that is wrong, with file, line and column.
 
+    Job templates are those of the server, or of the home if there is one.
+
     Example: calve validate workflows/ extra.yaml
     """
-    reports = [examine(file) for file in workflow_files(paths)]
+    files = workflow_files(paths)
+    types = known_types(server)
+    reports = [examine(file, types) for file in files]
     valid = all(not report.errors for report in reports)
     result = {"valid": valid, "files": [report.to_json() for report in reports]}
     output.emit(result, json_output, lambda console: _show(console, reports))
@@ -55,10 +62,20 @@ def validate(
         raise typer.Exit(UsageError.exit_code)
 
 
-def examine(file: Path) -> Report:
+def known_types(server: str | None) -> JobTypes:
+    """The types that jobs may have, found without making a home where there is none."""
+    if server or load_settings().home.is_dir():
+        with open_client(server) as client:
+            return client.job_types()
+    from calve.steps.registry import RegisteredTypes
+
+    return RegisteredTypes()
+
+
+def examine(file: Path, types: JobTypes) -> Report:
     """What there is to say about a file."""
     try:
-        loaded = load_file(file)
+        loaded = load_file(file, types)
     except InvalidDefinitionError as error:
         return Report(file, errors=list(error.problems), warnings=error.warnings)
     except CalveError as error:

@@ -11,7 +11,8 @@ from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.views.definitions import step_definitions
 from calve.engine.views.documents import Json, load, load_map, without_nones
 from calve.engine.views.lookup import LATEST, find_run, find_workflow, parse_number
-from calve.engine.views.runs import latest_attempts, run_timeline
+from calve.engine.views.run_documents import run_timeline
+from calve.engine.views.runs import latest_attempts
 from calve.errors import NotFoundError
 from calve.state.orchestration import events, runs, steps
 from calve.workflow.definition.problems import nearest

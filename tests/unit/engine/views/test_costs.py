@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event
 
-from calve.engine.views import feed, flatten, runs, steps, workflows
+from calve.engine.views import feed, flatten, run_documents, runs, steps, workflow_list, workflows
 from calve.engine.views.pages import PageRequest
 from calve.state.database import Database
 from support.engine_rows import add_run, add_step, push_yaml, start
@@ -36,14 +36,14 @@ GROWING = ("runs", "steps", "events")
 PAGE = PageRequest(first=10, cursor=5)
 
 VIEWS: dict[str, Callable[[Connection], Any]] = {
-    "list": workflows.list_workflows,
-    "search": lambda found: workflows.list_workflows(found, "wf"),
+    "list": workflow_list.list_workflows,
+    "search": lambda found: workflow_list.list_workflows(found, "wf"),
     "overview": lambda found: workflows.workflow_overview(found, "wf"),
     "timeline": lambda found: workflows.workflow_timeline(found, "wf"),
     "versions": lambda found: workflows.workflow_versions_page(found, "wf", PAGE),
-    "instances": lambda found: runs.instances_page(found, "wf", PAGE),
-    "instance": lambda found: runs.instance_document(found, "wf", 1),
-    "runs of an instance": lambda found: runs.runs_page(found, "wf", 1, PAGE),
+    "instances": lambda found: run_documents.instances_page(found, "wf", PAGE),
+    "instance": lambda found: run_documents.instance_document(found, "wf", 1),
+    "runs of an instance": lambda found: run_documents.runs_page(found, "wf", 1, PAGE),
     "summary": lambda found: runs.run_summary(found, "wf", 1),
     "newest runs of a workflow": lambda found: runs.list_runs(found, "wf"),
     "steps of an instance": lambda found: steps.instance_steps(found, "wf", 1),

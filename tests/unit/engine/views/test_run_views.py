@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calve.engine.views import flatten, runs, steps
+from calve.engine.views import flatten, inline, run_documents, runs, steps
 from calve.engine.views.pages import PageRequest
 from calve.errors import NotFoundError, UsageError
 from calve.state.database import Database
@@ -64,7 +64,7 @@ def test_a_summary_has_every_step_with_its_newest_attempt(database: Database) ->
 @pytest.mark.usefixtures("run")
 def test_a_run_has_maestros_fields(database: Database) -> None:
     with database.read() as connection:
-        found = runs.run_document(connection, "wf", 1, "1")
+        found = run_documents.run_document(connection, "wf", 1, "1")
     assert (found["workflow_instance_id"], found["workflow_run_id"], found["status"]) == (1, 1, "IN_PROGRESS")
     assert found["runtime_overview"]["total_step_count"] == 3
     assert found["runtime_overview"]["step_overview"] == {
@@ -83,14 +83,16 @@ def test_an_instance_lays_its_runs_over_each_other(database: Database, run: int)
     again = add_run(database, run, run_id=2, uuid="again", latest=True, status="SUCCEEDED")
     add_step(database, again, "b", "SUCCEEDED")
     with database.read() as connection:
-        views = runs.instance_document(connection, "wf", 1)["aggregated_info"]["step_aggregated_views"]
+        views = run_documents.instance_document(connection, "wf", 1)["aggregated_info"][
+            "step_aggregated_views"
+        ]
         assert {name: (view["workflow_run_id"], view["status"]) for name, view in views.items()} == {
             "a": (1, "SUCCEEDED"),
             "b": (2, "SUCCEEDED"),
         }
         assert [step["workflow_run_id"] for step in steps.instance_steps(connection, "wf", 1)] == [1, 2]
         assert steps.instance_step(connection, "wf", 1, "a")["workflow_run_id"] == 1
-        numbers = runs.runs_page(connection, "wf", 1, PageRequest(first=5))["elements"]
+        numbers = run_documents.runs_page(connection, "wf", 1, PageRequest(first=5))["elements"]
         assert [one["workflow_run_id"] for one in numbers] == [2, 1]
 
 
@@ -99,10 +101,10 @@ def test_instances_come_in_pages_from_the_newest(database: Database) -> None:
     for _ in range(5):
         start(database, "wf")
     with database.read() as connection:
-        page = runs.instances_page(connection, "wf", PageRequest(first=2, cursor=4))
+        page = run_documents.instances_page(connection, "wf", PageRequest(first=2, cursor=4))
         assert [one["workflow_instance_id"] for one in page["elements"]] == [3, 2]
         assert page["total_count"] == 5
-        empty = runs.instances_page(connection, "wf", PageRequest(last=2, cursor=5))
+        empty = run_documents.instances_page(connection, "wf", PageRequest(last=2, cursor=5))
         assert (empty["elements"], empty["page_info"]["start_cursor"]) == ([], None)
 
 
@@ -254,7 +256,7 @@ def test_an_iteration_that_an_earlier_run_did_counts_for_a_later_one(database: D
 @pytest.mark.usefixtures("loops")
 def test_an_iteration_knows_where_it_belongs(database: Database) -> None:
     with database.read() as connection:
-        path = runs.inline_path(connection, "maestro_foreach_i2", 1)
+        path = inline.inline_path(connection, "maestro_foreach_i2", 1)
         assert [(node["workflow_id"], node.get("step_id")) for node in path] == [
             ("loops", "outer"),
             ("maestro_foreach_o", "inner"),
@@ -262,7 +264,7 @@ def test_an_iteration_knows_where_it_belongs(database: Database) -> None:
         ]
         assert list(runs.run_summary(connection, "maestro_foreach_i2", 1)["steps"]) == ["deep"]
         with pytest.raises(UsageError, match="no iteration"):
-            runs.inline_path(connection, "loops", 1)
+            inline.inline_path(connection, "loops", 1)
 
 
 @pytest.mark.usefixtures("loops")

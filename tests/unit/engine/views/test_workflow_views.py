@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from calve.engine.views import workflow_list
 from calve.engine.views import workflows as views
 from calve.engine.views.pages import PageRequest
 from calve.errors import NotFoundError, UsageError
@@ -30,7 +31,7 @@ def ids(page: dict[str, Any]) -> list[str]:
 
 def search(database: Database, text: str | None = None, **more: Any) -> dict[str, Any]:
     with database.read() as connection:
-        return views.list_workflows(connection, text, **more)
+        return workflow_list.list_workflows(connection, text, **more)
 
 
 def test_workflows_are_listed_by_id_with_their_latest_run(database: Database) -> None:

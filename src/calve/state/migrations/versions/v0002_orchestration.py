@@ -35,8 +35,10 @@ def _maybe(name: str, type_: type = sa.BigInteger) -> sa.Column[object]:
     return sa.Column(name, type_, nullable=True)
 
 
-def _partial(name: str, table: str, columns: list[str], where: str) -> None:
-    op.create_index(name, table, columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
+def _partial(name: str, table: str, columns: list[str], where: str, on_sqlite: str | None = None) -> None:
+    """An index of a part; SQLite uses it only for queries that state the condition in the very same form."""
+    sqlite = sa.text(on_sqlite or where)
+    op.create_index(name, table, columns, sqlite_where=sqlite, postgresql_where=sa.text(where))
 
 
 def upgrade() -> None:
@@ -121,8 +123,8 @@ def _runs() -> None:
     )  # fmt: skip
     _partial("ix_runs_queued", "runs", ["workflow_id", "instance_id", "run_id"], "status = 'CREATED'")
     _partial("ix_runs_live", "runs", ["workflow_id", "id"], "status = 'IN_PROGRESS'")
-    _partial("ix_runs_blocking", "runs", ["workflow_id"], "blocking")
-    _partial("ix_runs_unowned", "runs", ["id"], "ready AND owner IS NULL")
+    _partial("ix_runs_blocking", "runs", ["workflow_id"], "blocking", "blocking = 1")
+    _partial("ix_runs_unowned", "runs", ["id"], "ready AND owner IS NULL", "ready = 1 AND owner IS NULL")
     _partial("ix_runs_owned", "runs", ["owner"], "owner IS NOT NULL")
     _partial(
         "ix_runs_children", "runs", ["parent_run", "parent_step", "instance_id"], "parent_run IS NOT NULL"
@@ -194,4 +196,4 @@ def _engine() -> None:
         _key("generation"), _text("host"), _int("pid"), _text("process_started"), _flag("alive"),
         _big("beat"), _big("started_at"), _big("beaten_at"),
     )  # fmt: skip
-    _partial("ix_leases_alive", "leases", ["generation"], "alive")
+    _partial("ix_leases_alive", "leases", ["generation"], "alive", "alive = 1")

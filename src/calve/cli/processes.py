@@ -1,0 +1,133 @@
+"""`calve server`, `calve worker` and `calve dev`: the processes that stay."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calve.cli import output
+from calve.settings import ApiSettings, Settings, load_settings
+
+if TYPE_CHECKING:
+    from calve.server.serving import Serving
+    from calve.state.database import Database
+
+HostOption = Annotated[
+    str | None, typer.Option(help="Where to listen.", show_default="api.host, or 127.0.0.1")
+]
+PortOption = Annotated[
+    int | None, typer.Option(help="The port; 0 takes a free one.", show_default="api.port, or 8080")
+]
+
+
+def server(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
+    """Serve the REST API. It runs nothing itself: start workers beside it, or use `calve dev`.
+
+    Example: calve server --port 8080
+    """
+    settings = _with_address(load_settings(), host, port)
+    with _ended_by_signals(), _database(settings) as database:
+        _serve(_serving(settings, database), "server", json_output)
+
+
+def worker(json_output: output.JsonOption = False) -> None:
+    """Run an engine: it takes what is queued, and runs it. Any number may share a PostgreSQL state.
+
+    Example: CALVE_STATE_URL=postgresql://calve@db/calve calve worker
+    """
+    settings = load_settings()
+    with _ended_by_signals(), _database(settings) as database, _engine(settings, database):
+        _announce(
+            {"role": "worker", "home": str(settings.home)}, "the engine runs; Ctrl-C ends it", json_output
+        )
+        with _until_told():
+            threading.Event().wait()
+
+
+def dev(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
+    """Serve the API and run an engine, in one process.
+
+    Example: calve dev --port 8080
+    """
+    settings = _with_address(load_settings(), host, port)
+    with _ended_by_signals(), _database(settings) as database:
+        serving = _serving(settings, database)
+        with _engine(settings, database):
+            _serve(serving, "dev", json_output)
+
+
+def _serve(serving: Serving, role: str, json_output: bool) -> None:
+    _announce({"role": role, "url": serving.url}, f"listening on {serving.url}; Ctrl-C ends it", json_output)
+    with _until_told():
+        serving.run()
+
+
+def _serving(settings: Settings, database: Database) -> Serving:
+    from calve.engine.orchestrator import Orchestrator
+    from calve.server.app import create_app
+    from calve.server.serving import Serving
+
+    return Serving(create_app(Orchestrator(settings, database)), settings.api)
+
+
+def _with_address(settings: Settings, host: str | None, port: int | None) -> Settings:
+    stated: dict[str, Any] = {"host": host, "port": port}
+    changed = {name: value for name, value in stated.items() if value is not None}
+    api = ApiSettings.model_validate({**settings.api.model_dump(), **changed})
+    return settings.model_copy(update={"api": api})
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[Database]:
+    from calve.state.database import Database
+
+    database = Database(settings.state_url)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+@contextmanager
+def _engine(settings: Settings, database: Database) -> Iterator[None]:
+    from calve.engine.core.engine import Engine
+
+    engine = Engine(settings, database)
+    engine.start()
+    try:
+        yield
+    finally:
+        engine.stop()
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Have SIGTERM end the process as Ctrl-C does: everything is given back on the way out."""
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+@contextmanager
+def _until_told() -> Iterator[None]:
+    """To be told to end is how these processes end, and no failure."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+
+
+def _announce(value: dict[str, Any], text: str, json_output: bool) -> None:
+    import json
+    import sys
+
+    # One line, at once: who started this process may wait for it.
+    sys.stdout.write((json.dumps(value) if json_output else text) + "\n")
+    sys.stdout.flush()
