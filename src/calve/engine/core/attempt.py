@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,7 +12,7 @@ from calve.engine.core.batch import Batch
 from calve.engine.core.composites import composite_of
 from calve.engine.core.context import Core, context_of, plain, type_of, type_params
 from calve.engine.core.executor import run_inline
-from calve.engine.core.messages import PollInline, StepDue, TryPermits
+from calve.engine.core.messages import LookAtPermits, PollInline, StepDue
 from calve.engine.core.permits import try_permits
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
@@ -107,12 +108,20 @@ def _waiting_for_permits(core: Core, batch: Batch, run: RunState, step: StepStat
     if not isinstance(news, Finished):
         full = try_permits(batch, run, step)
         if full is not None:
-            core.waiting_permits.setdefault(full, {})[step.key] = None
-            core.timers.after(PERMIT_LOOK_S, TryPermits(step.key))
+            core.waiting_permits.add(full, step.key)
+            plan_permits(core)
             return
+        core.waiting_permits.remove(step.key)
     _start(batch, step, timeout)
     if news is not None:
         take_news(core, batch, run, step, news)
+
+
+def plan_permits(core: Core) -> None:
+    """Have the permits looked at again after a while, once however many wait for them."""
+    if time.monotonic() >= core.permits_at:
+        core.permits_at = time.monotonic() + PERMIT_LOOK_S
+        core.timers.after(PERMIT_LOOK_S, LookAtPermits())
 
 
 def _start(batch: Batch, step: StepState, timeout: int) -> None:

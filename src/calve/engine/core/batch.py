@@ -43,6 +43,8 @@ class Batch:
         #: True if commands or wakeups were written that may be for this engine itself.
         self.wants_sweep = False
         self.step_moves = 0
+        #: False as long as there was nothing to do but to look.
+        self.is_worth_it = False
         #: True once something was written that others may want to see.
         self.has_changes = False
         self._steps: dict[tuple[int, str, int], StepState] = {}

@@ -66,6 +66,9 @@ def _carry_out(core: Core, batch: Batch, run: RunState, row: Any) -> str | None:
         if message not in batch.todo:
             batch.todo.append(message)
         return None
+    if run.ending is not None:
+        same = _ENDS.get(row.kind) is run.ending
+        return None if same else f"the run is on its way to {run.ending.value}"
     if row.step_id is None:
         _RUN_COMMANDS[row.kind](core, batch, run)
         return None
@@ -108,6 +111,8 @@ def _end_step(target: StepStatus) -> Callable[[Core, Batch, RunState, StepState,
     def carry_out(core: Core, batch: Batch, run: RunState, step: StepState, payload: Any) -> str | None:
         if step.status.is_complete or (step.status.is_over and target is not S.SKIPPED):
             return f"the step is {step.status.value}"
+        if step.ending is not None:
+            return None if step.ending is target else f"the step is on its way to {step.ending.value}"
         conclude.end(core, batch, run, step, target)
         return None
 
@@ -146,6 +151,7 @@ def _restart_step(core: Core, batch: Batch, run: RunState, step: StepState, payl
     return None
 
 
+_ENDS = {control.STOP: RunStatus.STOPPED, control.KILL: RunStatus.FAILED}
 _RUN_COMMANDS: dict[str, Callable[[Core, Batch, RunState], None]] = {
     control.STOP: _stop,
     control.KILL: _kill,

@@ -182,9 +182,7 @@ def _free_permits(core: Core, batch: Batch, run: RunState, step: StepState) -> N
     if not core.waiting_permits:
         return
     for tag in limits_of(batch, run, step):
-        waiting = core.waiting_permits.get(tag)
-        if waiting:
-            key = next(iter(waiting))
-            del waiting[key]
+        key = core.waiting_permits.first(tag)
+        if key is not None:
             # Only once they are given back, which is when this transaction is over.
             batch.after_commit(lambda key=key: core.timers.after(0, TryPermits(key)))  # type: ignore[misc]

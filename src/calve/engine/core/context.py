@@ -14,6 +14,7 @@ from calve.engine.core.run_state import RunState
 from calve.engine.core.step_params import TypeParams
 from calve.engine.core.step_state import AttemptKey, StepState
 from calve.engine.core.timers import Timers
+from calve.engine.core.waiters import Waiters
 from calve.engine.places import attempt_place
 from calve.errors import NotFoundError, UsageError
 from calve.settings import Settings
@@ -39,8 +40,7 @@ class Core:
     timers: Timers
     executor: Executor
     runs: dict[int, RunState] = field(default_factory=dict)
-    #: Steps that wait for a permit of a tag, in order.
-    waiting_permits: dict[str, dict[AttemptKey, None]] = field(default_factory=dict)
+    waiting_permits: Waiters = field(default_factory=Waiters)
     #: Steps that wait for a signal of a name.
     waiting_signals: dict[str, set[AttemptKey]] = field(default_factory=dict)
     #: For a loop: what its iterations came to in earlier runs, by number.
@@ -49,6 +49,8 @@ class Core:
     has_company: bool = False
     #: When the time triggers are next looked at, by `time.monotonic`; a look before is for nothing.
     triggers_at: float = 0.0
+    #: When the permits are, likewise.
+    permits_at: float = 0.0
 
     def may_take_more(self) -> bool:
         """True if a new run should run here rather than elsewhere."""
@@ -72,7 +74,7 @@ class Core:
         self.waiting_permits.clear()
         self.waiting_signals.clear()
         self.earlier_children.clear()
-        self.triggers_at = 0.0
+        self.triggers_at = self.permits_at = 0.0
 
 
 def type_of(step: StepState) -> StepType:

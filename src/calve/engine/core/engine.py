@@ -150,10 +150,11 @@ class Engine:
         leftovers: list[Message] = []
         with self._database.write() as connection:
             batch = Batch(connection, now_ms(), self._lease.generation, self._core.runs)
-            self._lease.renew(connection, batch.now_ms)
             self._work(batch, messages)
             leftovers = self._put_off(batch)
             batch.flush()
+            if batch.is_worth_it:
+                self._lease.renew(connection, batch.now_ms)
             if batch.has_changes:
                 announce(connection)
         batch.run_effects()
@@ -195,6 +196,7 @@ class Engine:
         return later
 
     def _beat(self, batch: Batch) -> None:
+        batch.is_worth_it = True
         for generation, beat in self._watch.find_dead(batch.connection, batch.owner):
             if lease.bury(batch.connection, generation, beat):
                 log.warning("took over from a dead engine", generation=generation)

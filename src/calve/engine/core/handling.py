@@ -23,6 +23,7 @@ from calve.engine.core.messages import (
     ChildEnded,
     CountAnew,
     GoOn,
+    LookAtPermits,
     LookAtQueue,
     Message,
     PollInline,
@@ -69,9 +70,12 @@ TRIGGER_LOOK_S = 30.0
 
 def handle(core: Core, batch: Batch, message: Message) -> None:
     """Do what a message asks for. A message about something that has gone on since does nothing."""
+    batch.is_worth_it = True
     match message:
         case LookAtQueue(workflow_id):
             look_at_queue(core, batch, workflow_id)
+        case TryPermits() | LookAtPermits():
+            _about_permits(core, batch, message)
         case SignalSeen(name):
             for key in core.waiting_signals.pop(name, set()):
                 batch.todo.append(GoOn(key.run))
@@ -81,7 +85,7 @@ def handle(core: Core, batch: Batch, message: Message) -> None:
         case GoOn() | RunDue() | ChildEnded() | CountAnew():
             with blaming(message.run):
                 _about_run(core, batch, message)
-        case Reported() | Cancelled() | PollInline() | StepDue() | RetryDue() | TryPermits():
+        case Reported() | Cancelled() | PollInline() | StepDue() | RetryDue():
             found = core.step(message.key)
             if found is not None:
                 with blaming(message.key.run), attempt.failing_internally(core, batch, *found):
@@ -128,12 +132,34 @@ def _about_step(core: Core, batch: Batch, run: RunState, step: StepState, messag
             progress.retry(core, batch, run, step)
         case StepDue() if at_work:
             conclude.end(core, batch, run, step, S.TIMED_OUT)
-        case TryPermits() if step.status is S.WAITING_FOR_PERMITS:
-            for waiting in core.waiting_permits.values():
-                waiting.pop(step.key, None)
-            attempt.advance(core, batch, run, step)
-            if step.status.is_terminal:
-                progress.go_on(core, batch, run)
+
+
+def _about_permits(core: Core, batch: Batch, message: TryPermits | LookAtPermits) -> None:
+    match message:
+        case TryPermits(key):
+            _try_permits(core, batch, key)
+        case LookAtPermits() if time.monotonic() >= core.permits_at:
+            batch.todo.extend(TryPermits(key) for key in core.waiting_permits.firsts())
+            if core.waiting_permits:
+                attempt.plan_permits(core)
+
+
+def _try_permits(core: Core, batch: Batch, key: AttemptKey) -> None:
+    """Let a step go on if there is room now, and then whoever waits behind it."""
+    tag = core.waiting_permits.tag_of(key)
+    if tag is None:
+        return
+    found = core.step(key)
+    if found is None or found[1].status is not S.WAITING_FOR_PERMITS:
+        core.waiting_permits.remove(key)
+    else:
+        with blaming(key.run):
+            attempt.advance(core, batch, *found)
+    if core.waiting_permits.tag_of(key) == tag:
+        return
+    following = core.waiting_permits.first(tag)
+    if following is not None:
+        batch.todo.append(TryPermits(following))
 
 
 def _child_ended(core: Core, batch: Batch, message: ChildEnded) -> None:
@@ -161,6 +187,10 @@ def _count_anew(core: Core, batch: Batch, message: CountAnew) -> None:
 def sweep(core: Core, batch: Batch, last_signal: int) -> int:
     """Take what others left: wakeups, free runs, commands, signals; the key of the newest signal."""
     there_is = batch.connection.execute(_LEFT_BY_OTHERS).one()
+    is_new = (there_is.last_signal or 0) > last_signal
+    if not (there_is.wakeups or there_is.runs or there_is.commands or is_new):
+        return last_signal
+    batch.is_worth_it = True
     if there_is.wakeups:
         _take_wakeups(core, batch)
     if there_is.runs:
@@ -168,9 +198,7 @@ def sweep(core: Core, batch: Batch, last_signal: int) -> int:
     if there_is.commands:
         take_commands(core, batch)
         close_stale_commands(batch)
-    if (there_is.last_signal or 0) > last_signal:
-        return see_signals(core, batch, last_signal)
-    return last_signal
+    return see_signals(core, batch, last_signal) if is_new else last_signal
 
 
 def _take_wakeups(core: Core, batch: Batch) -> None:

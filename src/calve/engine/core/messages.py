@@ -86,6 +86,11 @@ class CountAnew:
 
 
 @dataclass(frozen=True, slots=True)
+class LookAtPermits:
+    """Other engines may have given permits back, or limits may have been raised."""
+
+
+@dataclass(frozen=True, slots=True)
 class TryPermits:
     """A step that waits for permits may get them now."""
 
@@ -126,6 +131,7 @@ Message = (
     | ChildEnded
     | CountAnew
     | TryPermits
+    | LookAtPermits
     | SignalSeen
     | Sweep
     | Heartbeat

@@ -82,7 +82,7 @@ def _look_at(core: Core, batch: Batch, run: RunState, step_id: str) -> None:
         if not step.driven and step.wake_at is not None:
             step.driven = True
             core.timers.at(step.wake_at, RetryDue(step.key))
-    elif not step.status.is_over:
+    elif not step.status.is_over and step.key not in core.waiting_permits:
         attempt.advance(core, batch, run, step)
 
 

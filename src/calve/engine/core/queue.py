@@ -42,6 +42,7 @@ def look_at_queue(core: Core, batch: Batch, workflow_id: str) -> None:
             _let_through(core, batch, run, workflow.properties)
     if len(found) == AT_ONCE:
         batch.wake("queue", workflow_id)
+        batch.ask_for_sweep()
 
 
 def _let_through(core: Core, batch: Batch, run: int, properties: Properties) -> None:
@@ -59,6 +60,8 @@ def _let_through(core: Core, batch: Batch, run: int, properties: Properties) -> 
         core.runs[run] = loaded
         watch_deadline(core, loaded)
         batch.todo.append(GoOn(run))
+    else:
+        batch.ask_for_sweep()
 
 
 def _waiting(batch: Batch, workflow_id: str, at_most: int) -> list[int]:

@@ -102,6 +102,8 @@ def launch(
     if child.owned:
         core.runs[child.id] = child
         batch.todo.append(GoOn(child.id))
+    else:
+        batch.ask_for_sweep()
 
 
 def carry_complete_steps(batch: Batch, run: RunState, earlier_run_id: int) -> None:
