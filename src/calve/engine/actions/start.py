@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, literal_column, select, update
 
-from calve.engine.catalog.rows import WorkflowRow, change_workflow, lock_workflow
+from calve.engine.catalog.rows import WorkflowRow, count_instance, lock_workflow
 from calve.engine.catalog.versions import load_definition, version_of
 from calve.engine.core.resolver import InstanceResolver, instance_fields
 from calve.engine.core.step_params import PARAM_LIMITS
@@ -59,9 +59,8 @@ def start_instance(
             return known
     version = version_of(workflow, request.version)
     definition = load_definition(connection, request.workflow_id, version)
-    instance_id = workflow.latest_instance_id + 1
+    instance_id = count_instance(connection, workflow, now_ms)
     params = _params(definition, workflow, request, instance_id, parent is not None)
-    change_workflow(connection, request.workflow_id, now_ms, latest_instance_id=instance_id)
     row = {
         "workflow_id": request.workflow_id,
         "instance_id": instance_id,

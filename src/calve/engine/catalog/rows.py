@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, literal, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, literal, select, update
 
 from calve.engine.model.statuses import RunStatus
 from calve.engine.outbox import dump
@@ -29,26 +29,35 @@ class WorkflowRow:
     created_at: int
 
 
+_READ = select(workflows).where(workflows.c.workflow_id == bindparam("id"))
+_LOCK = _READ.with_for_update()
+_TRY_LOCK = _READ.with_for_update(skip_locked=True)
+_COUNT_INSTANCE = (
+    update(workflows)
+    .where(workflows.c.workflow_id == bindparam("id"))
+    .values(latest_instance_id=workflows.c.latest_instance_id + 1, updated_at=bindparam("now"))
+)
+
+
 def read_workflow(connection: Connection, workflow_id: str) -> WorkflowRow:
     """A workflow; WORKFLOW_NOT_FOUND if there is none."""
-    return _require(connection, workflow_id, _query(workflow_id))
+    return _require(connection, workflow_id, _READ)
 
 
 def lock_workflow(connection: Connection, workflow_id: str) -> WorkflowRow:
     """A workflow that nobody else changes until the transaction ends; WORKFLOW_NOT_FOUND if there is none."""
-    return _require(connection, workflow_id, _query(workflow_id).with_for_update())
+    return _require(connection, workflow_id, _LOCK)
 
 
 def try_lock_workflow(connection: Connection, workflow_id: str) -> WorkflowRow | None:
     """A workflow as `lock_workflow` gives it; None if it is gone, or if somebody else has it just now."""
-    query = _query(workflow_id).with_for_update(skip_locked=True)
-    found = connection.execute(query).first()
+    found = connection.execute(_TRY_LOCK, {"id": workflow_id}).first()
     return None if found is None else _from(found)
 
 
 def find_locked(connection: Connection, workflow_id: str) -> WorkflowRow | None:
     """A workflow as `lock_workflow` gives it; None if there is none."""
-    found = connection.execute(_query(workflow_id).with_for_update()).first()
+    found = connection.execute(_LOCK, {"id": workflow_id}).first()
     return None if found is None else _from(found)
 
 
@@ -59,6 +68,12 @@ def change_workflow(connection: Connection, workflow_id: str, now_ms: int, **col
     connection.execute(
         update(workflows).where(workflows.c.workflow_id == workflow_id).values(updated_at=now_ms, **columns)
     )
+
+
+def count_instance(connection: Connection, workflow: WorkflowRow, now_ms: int) -> int:
+    """The number of a new instance of a workflow that is locked."""
+    connection.execute(_COUNT_INSTANCE, {"id": workflow.workflow_id, "now": now_ms})
+    return workflow.latest_instance_id + 1
 
 
 def count_unfinished(connection: Connection, workflow_id: str, at_most: int) -> int:
@@ -76,12 +91,8 @@ def count_unfinished(connection: Connection, workflow_id: str, at_most: int) -> 
     return total
 
 
-def _query(workflow_id: str) -> Select[Any]:
-    return select(workflows).where(workflows.c.workflow_id == workflow_id)
-
-
 def _require(connection: Connection, workflow_id: str, query: Select[Any]) -> WorkflowRow:
-    found = connection.execute(query).first()
+    found = connection.execute(query, {"id": workflow_id}).first()
     if found is None:
         raise no_workflow(connection, workflow_id)
     return _from(found)
@@ -89,7 +100,8 @@ def _require(connection: Connection, workflow_id: str, query: Select[Any]) -> Wo
 
 # Rows are read far more often than their properties change, and properties are frozen.
 @lru_cache(maxsize=1024)
-def _read_properties(text: str) -> Properties:
+def read_properties(text: str) -> Properties:
+    """Properties as a column keeps them."""
     return Properties.model_validate_json(text)
 
 
@@ -99,7 +111,7 @@ def _from(row: Row[Any]) -> WorkflowRow:
         row.latest_version,
         row.active_version,
         row.latest_instance_id,
-        _read_properties(row.properties),
+        read_properties(row.properties),
         row.properties_version,
         row.paused,
         row.created_at,

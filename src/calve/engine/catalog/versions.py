@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from sqlalchemy import URL, Connection, select
+from sqlalchemy import URL, Connection, bindparam, select
 
 from calve.engine.catalog.rows import WorkflowRow, read_workflow
 from calve.errors import NotFoundError, UsageError
@@ -19,6 +19,14 @@ CACHE_SIZE = 256
 
 #: A version never changes, but a workflow may be deleted and pushed anew: then it was made at another time.
 _Key = tuple[URL, str, int, int]
+
+
+_THIS_VERSION = (
+    workflow_versions.c.workflow_id == bindparam("workflow_id"),
+    workflow_versions.c.version == bindparam("number"),
+)
+_CREATED_AT = select(workflow_versions.c.created_at).where(*_THIS_VERSION)
+_DEFINITION = select(workflow_versions.c.definition).where(*_THIS_VERSION)
 
 
 def resolve_version(connection: Connection, workflow_id: str, version: str | int) -> int:
@@ -48,14 +56,14 @@ def version_of(workflow: WorkflowRow, version: str | int) -> int:
 
 def load_definition(connection: Connection, workflow_id: str, version: int) -> WorkflowDefinition:
     """What a version says; VERSION_NOT_FOUND if it is not there."""
-    where = (workflow_versions.c.workflow_id == workflow_id, workflow_versions.c.version == version)
-    created_at = connection.execute(select(workflow_versions.c.created_at).where(*where)).scalar()
+    place = {"workflow_id": workflow_id, "number": version}
+    created_at = connection.execute(_CREATED_AT, place).scalar()
     if created_at is None:
         raise _no_version(workflow_id, version)
     key = (connection.engine.url, workflow_id, version, created_at)
     found = _cache.get(key)
     if found is None:
-        text = connection.execute(select(workflow_versions.c.definition).where(*where)).scalar_one()
+        text = connection.execute(_DEFINITION, place).scalar_one()
         found = WorkflowDefinition.model_validate_json(text)
         _cache.put(key, found)
     return found

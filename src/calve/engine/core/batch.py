@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, delete, exists, insert, select, update
 
 from calve.engine.core.messages import Message
 from calve.engine.core.run_state import RunState
@@ -102,8 +102,8 @@ class Batch:
     def has_breakpoints(self, workflow_id: str) -> bool:
         """True if any breakpoint is set on a workflow; most have none, and are asked about once."""
         if workflow_id not in self._breakpoints:
-            query = select(breakpoints.c.id).where(breakpoints.c.workflow_id == workflow_id).limit(1)
-            self._breakpoints[workflow_id] = self.connection.execute(query).first() is not None
+            found = self.connection.execute(_BREAKPOINT, {"workflow_id": workflow_id}).first()
+            self._breakpoints[workflow_id] = bool(found and found[0])
         return self._breakpoints[workflow_id]
 
     def ask_for_sweep(self) -> None:
@@ -198,6 +198,9 @@ class Batch:
         if len(rows) == 1:
             return self.connection.execute(statement, rows[0]).rowcount
         return self.connection.execute(statement, rows).rowcount
+
+
+_BREAKPOINT = select(exists().where(breakpoints.c.workflow_id == bindparam("workflow_id")))
 
 
 def _bound(row: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -176,7 +176,8 @@ def _move(core: Core, batch: Batch, run: RunState, step: StepState, status: Step
 
 
 def _free_permits(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
-    if composite_of(step) is not None:
+    # What was never written never held a permit beyond this transaction.
+    if composite_of(step) is not None or step.stored is None:
         return
     batch.give_back_permits(step)
     if not core.waiting_permits:

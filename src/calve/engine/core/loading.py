@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
+from calve.engine.catalog.rows import read_properties
 from calve.engine.catalog.versions import load_definition
 from calve.engine.core.graph import graph_of
 from calve.engine.core.run_state import SKIP_REST, RunState
@@ -53,12 +53,7 @@ def loop_steps(definition: WorkflowDefinition, loop: str | None) -> tuple[Step, 
 def load_properties(connection: Connection, workflow_id: str) -> Properties:
     """The properties of a workflow as they are now."""
     text = connection.execute(_PROPERTIES, {"workflow_id": workflow_id}).scalar()
-    return Properties() if text is None else _parsed(text)
-
-
-@lru_cache(maxsize=1_000)
-def _parsed(text: str) -> Properties:
-    return Properties.model_validate_json(text)
+    return Properties() if text is None else read_properties(text)
 
 
 _RUN = select(runs).where(runs.c.id == bindparam("run"))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from calve.engine.core.nudge import Waiter
 from calve.engine.model.statuses import RunStatus
@@ -21,6 +21,7 @@ from calve.state.orchestration import runs
 LOOK_S = 1.0
 #: Between two looks for the eyes of a person.
 GLANCE_S = 0.1
+_STATUS = select(runs.c.status).where(runs.c.id == bindparam("run"))
 
 
 def wait_for_run(database: Database, run: int, timeout_s: float | None = None) -> RunStatus:
@@ -59,7 +60,7 @@ def watch_run(
 
 def _status(database: Database, run: int) -> RunStatus:
     with database.read() as connection:
-        found = connection.execute(select(runs.c.status).where(runs.c.id == run)).scalar()
+        found = connection.execute(_STATUS, {"run": run}).scalar()
     if found is None:
         raise NotFoundError("RUN_NOT_FOUND", "the run is not there any more", "its workflow was deleted")
     return RunStatus(found)
