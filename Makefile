@@ -4,11 +4,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+BENCH_VENV  := .venv-bench
+BENCH_STAMP := $(BENCH_VENV)/.installed
 # Tests that share one Spark or one database server run one after the other, all others side by side.
 SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-fast demo bench-capture clean
+.PHONY: help install test test-fast demo bench-capture bench-engine clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -40,5 +42,15 @@ demo: install ## Show the whole way: late data, capture, process, commit.
 bench-capture: install ## Measure capture; results go to benchmarks/results.
 	$(BIN)/python -m benchmarks.capture
 
+bench-engine: install $(BENCH_STAMP) ## Measure the engine beside other engines; results go to benchmarks/results.
+	$(BIN)/python -m benchmarks.engine
+
+# The other engines pin much that Calve uses in other versions, so they live apart.
+$(BENCH_STAMP): pyproject.toml
+	test -x $(BENCH_VENV)/bin/python || $(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install --quiet --upgrade pip
+	$(BENCH_VENV)/bin/python -m pip install --quiet --group bench
+	touch $@
+
 clean: ## Remove what the other targets made.
-	rm -rf $(VENV) .demo dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) .demo dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -132,6 +132,11 @@ class Orchestrator:
         with self._change() as connection:
             return start_instance(connection, request, now_ms())
 
+    def start_all(self, requests: Sequence[StartRequest]) -> list[Started]:
+        """Queue several instances in one transaction, or none."""
+        with self._change() as connection:
+            return [start_instance(connection, request, now_ms()) for request in requests]
+
     def restart(self, request: RestartRequest, run_id: int | None = None) -> Started:
         """Queue a further run of an instance that is over."""
         with self._change() as connection:

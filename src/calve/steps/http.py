@@ -107,15 +107,22 @@ def _wait(options: HttpOptions, context: StepContext) -> Running | Finished:
         _send(options, context)
         return Running(poll_after_s=_POLL_S)
     sent.wake = context.wake
+    if sent.task.done() and not sent.task.cancelled() and sent.task.exception() is None:
+        # It came while this call looked for it: the next look finds it.
+        return Running(poll_after_s=0.0)
     if sent.task.done():
         del _calls[context.attempt_uuid]
         return Finished.failed(
             Ending.PLATFORM_ERROR,
             "HTTP_ANSWER_LOST",
-            f"the answer could not be kept: {sent.task.exception()}",
+            f"the answer could not be kept: {_reason(sent.task)}",
             "look at the disk of the engine",
         )
     return Running(poll_after_s=_POLL_S)
+
+
+def _reason(task: asyncio.Task[None]) -> str:
+    return "the call was cut off" if task.cancelled() else repr(task.exception())
 
 
 def _send(options: HttpOptions, context: StepContext) -> None:

@@ -52,7 +52,6 @@ def restart_run(
         "uuid": request.request_id or str(uuid.uuid4()),
         "initiator": row.initiator,
         "request": dump({**_wish(request), **inherited(parent)}),
-        "params": dump({name: param.to_json() for name, param in params.items()}),
         "parent_run": row.parent_run if parent is None else parent.run,
         "parent_step": row.parent_step if parent is None else parent.step_id,
         "root_run": row.root_run if parent is None else parent.root_run,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,10 +26,10 @@ from calve.workflow.params import (
     ParamDefinition,
     RunRequest,
     Scope,
-    evaluate_params,
     params_to_json,
     start_params,
 )
+from calve.workflow.params.evaluation import check_size, to_text
 from calve.workflow.params.interpolation import names_in
 
 FRESH = "START_FRESH_NEW_RUN"
@@ -75,7 +74,6 @@ def start_instance(
                 **inherited(parent),
             }
         ),
-        "params": dump({name: param.to_json() for name, param in params.items()}),
         "parent_run": None if parent is None else parent.run,
         "parent_step": None if parent is None else parent.step_id,
         "root_run": None if parent is None else parent.root_run,
@@ -109,8 +107,11 @@ def enqueue(
         _ask_all_to_stop(connection, workflow_id, now_ms)
     status = RunStatus.STOPPED if outcome is StartOutcome.STOPPED else RunStatus.CREATED
     ended_at = now_ms if status.is_terminal else None
+    text = to_text(params)
+    check_size(text, PARAM_LIMITS, "the workflow")
     full = {
         **row,
+        "params": text,
         "status": status.value,
         "latest": True,
         "inline": False,
@@ -228,8 +229,26 @@ def _params(
     upstream: bool,
 ) -> dict[str, EvaluatedParam]:
     wanted = RunRequest(request.params, request.source, upstream=upstream)
-    merged = start_params(definition.workflow.params, wanted)
+    merged = (
+        start_params(definition.workflow.params, wanted) if request.params else _plain(definition, wanted)
+    )
     return evaluate_workflow(definition, workflow, merged, request.initiator, instance_id, 1, FRESH)
+
+
+_KEPT = 1_000
+_plain_params: dict[tuple[int, str, bool], tuple[WorkflowDefinition, dict[str, ParamDefinition]]] = {}
+
+
+def _plain(definition: WorkflowDefinition, wanted: RunRequest) -> dict[str, ParamDefinition]:
+    """The params of a start that gives none: the same each time, so they are merged once."""
+    key = (id(definition), wanted.source.value, wanted.upstream)
+    known = _plain_params.get(key)
+    # An id may be given again once its object is gone, so the object itself is kept and compared.
+    if known is None or known[0] is not definition:
+        if len(_plain_params) >= _KEPT:
+            _plain_params.clear()
+        _plain_params[key] = known = (definition, start_params(definition.workflow.params, wanted))
+    return known[1]
 
 
 def evaluate_workflow(
@@ -252,7 +271,7 @@ def evaluate_workflow(
         policy=policy,
         first_timezone=getattr(triggers[0], "timezone", None) if triggers else None,
     )
-    return evaluate_params(merged, Scope(), InstanceResolver(fields, initiator), PARAM_LIMITS)
+    return Evaluation(merged, Scope(), InstanceResolver(fields, initiator), PARAM_LIMITS).evaluate_all()
 
 
 def _timeout(definition: WorkflowDefinition, params: Mapping[str, EvaluatedParam]) -> int | None:
@@ -265,8 +284,3 @@ def _timeout(definition: WorkflowDefinition, params: Mapping[str, EvaluatedParam
         evaluation.done.update(params)
         stated = evaluation.text(stated)
     return timeout_ms(stated)
-
-
-def loaded(text: str) -> Any:
-    """A document from a column."""
-    return json.loads(text)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, exists, insert, select, update
 
+from calve.engine.core.lease import Lease
 from calve.engine.core.messages import Message
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
@@ -27,11 +28,13 @@ class Batch:
     """Changes gathered in memory and written together; effects that wait for the commit."""
 
     def __init__(
-        self, connection: Connection, now_ms: int, owner: int, known_runs: Mapping[int, RunState]
+        self, connection: Connection, now_ms: int, lease: Lease, known_runs: Mapping[int, RunState]
     ) -> None:
         self.connection = connection
         self.now_ms = now_ms
-        self.owner = owner
+        self.owner = lease.generation
+        self._lease = lease
+        self._has_begun = False
         self._known_runs = known_runs
         #: What is to be handled within this transaction, or after it if it has become too long.
         self.todo: deque[Message] = deque()
@@ -43,8 +46,8 @@ class Batch:
         #: True if commands or wakeups were written that may be for this engine itself.
         self.wants_sweep = False
         self.step_moves = 0
-        #: False as long as there was nothing to do but to look.
-        self.is_worth_it = False
+        #: Workflows whose queues are looked at when all else is done, each once.
+        self.queues: dict[str, None] = {}
         #: True once something was written that others may want to see.
         self.has_changes = False
         self._steps: dict[tuple[int, str, int], StepState] = {}
@@ -55,6 +58,12 @@ class Batch:
         self._permits_given_back: list[dict[str, Any]] = []
         self._breakpoints: dict[str, bool] = {}
         self._effects: list[Callable[[], None]] = []
+
+    def begin_work(self) -> None:
+        """Pass the fence, before the first change: LeaseLostError if this engine was replaced."""
+        if not self._has_begun:
+            self._lease.renew(self.connection, self.now_ms)
+            self._has_begun = True
 
     def touch_step(self, step: StepState) -> None:
         """Write an attempt at the end of the batch."""
@@ -135,9 +144,7 @@ class Batch:
         """Write what was gathered; what is read after this in the same transaction sees it."""
         self._flush_runs()
         self._flush_steps()
-        self._execute(
-            delete(permits).where(_is(permits, "run"), _is(permits, "step_id")), self._permits_given_back
-        )
+        self._execute(_GIVE_BACK, self._permits_given_back)
         self._execute(insert(permits), self._permits_gained)
         self._execute(insert(events), self._events)
         self._execute(insert(wakeups), [{"kind": kind, "key": key} for kind, key in self._wakeups])
@@ -200,16 +207,17 @@ class Batch:
         return self.connection.execute(statement, rows).rowcount
 
 
+def _is(table: Table, column: str) -> Any:
+    return table.c[column] == bindparam(f"b_{column}")
+
+
+_GIVE_BACK = delete(permits).where(_is(permits, "run"), _is(permits, "step_id"))
 _BREAKPOINT = select(exists().where(breakpoints.c.workflow_id == bindparam("workflow_id")))
 
 
 def _bound(row: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """A row whose keys are named apart from the columns that they select."""
     return {(f"b_{name}" if name in keys else name): value for name, value in row.items()}
-
-
-def _is(table: Table, column: str) -> Any:
-    return table.c[column] == bindparam(f"b_{column}")
 
 
 _statements: dict[tuple[str, tuple[str, ...]], Any] = {}

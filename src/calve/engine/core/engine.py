@@ -16,8 +16,9 @@ from calve.engine.core.context import Core
 from calve.engine.core.executor import Executor
 from calve.engine.core.failing import RunFaultError, fail_run
 from calve.engine.core.lease import BEATS_PER_LEASE, Lease, LeaseLostError, Watch
-from calve.engine.core.messages import GoOn, Heartbeat, LookAtQueue, Message, Sweep, TriggersDue
+from calve.engine.core.messages import GoOn, Heartbeat, Message, Sweep, TriggersDue
 from calve.engine.core.nudge import Nudges, announce, nudge
+from calve.engine.core.queue import look_at_queue
 from calve.engine.core.timers import Timers
 from calve.engine.outbox import QUEUE
 from calve.errors import CalveError, ConflictError, UnreachableError
@@ -149,12 +150,10 @@ class Engine:
         assert self._lease is not None
         leftovers: list[Message] = []
         with self._database.write() as connection:
-            batch = Batch(connection, now_ms(), self._lease.generation, self._core.runs)
+            batch = Batch(connection, now_ms(), self._lease, self._core.runs)
             self._work(batch, messages)
             leftovers = self._put_off(batch)
             batch.flush()
-            if batch.is_worth_it:
-                self._lease.renew(connection, batch.now_ms)
             if batch.has_changes:
                 announce(connection)
         batch.run_effects()
@@ -168,10 +167,13 @@ class Engine:
     def _work(self, batch: Batch, messages: list[Message]) -> None:
         until = time.monotonic() + BATCH_S
         batch.todo.extend(messages)
-        while batch.todo:
+        while batch.todo or batch.queues:
             if batch.step_moves > BATCH_MOVES or time.monotonic() > until:
                 return
-            self._handle(batch, batch.todo.popleft())
+            if batch.todo:
+                self._handle(batch, batch.todo.popleft())
+            else:
+                look_at_queue(self._core, batch, batch.queues.popitem()[0])
 
     def _handle(self, batch: Batch, message: Message) -> None:
         match message:
@@ -185,18 +187,13 @@ class Engine:
 
     def _put_off(self, batch: Batch) -> list[Message]:
         """What this transaction did not get to. What must outlive a crash is written down."""
-        later: list[Message] = []
-        for message in dict.fromkeys(batch.todo):
-            match message:
-                case LookAtQueue(workflow_id):
-                    batch.wake(QUEUE, workflow_id)
-                    batch.ask_for_sweep()
-                case _:
-                    later.append(message)
-        return later
+        for workflow_id in batch.queues:
+            batch.wake(QUEUE, workflow_id)
+            batch.ask_for_sweep()
+        return list(dict.fromkeys(batch.todo))
 
     def _beat(self, batch: Batch) -> None:
-        batch.is_worth_it = True
+        batch.begin_work()
         for generation, beat in self._watch.find_dead(batch.connection, batch.owner):
             if lease.bury(batch.connection, generation, beat):
                 log.warning("took over from a dead engine", generation=generation)

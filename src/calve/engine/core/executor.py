@@ -110,6 +110,8 @@ class Executor:
         self._report(Reported(key, result))
 
     async def _attempt(self, job: Job) -> Running | Finished:
+        # Before the type looks: news that come while it does are about what it may have missed.
+        job.news.clear()
         try:
             if job.handle is None:
                 return await job.type.start(job.context)
@@ -125,7 +127,6 @@ class Executor:
             )
 
     async def _pause(self, job: Job, seconds: float) -> None:
-        job.news.clear()
         try:
             await asyncio.wait_for(job.news.wait(), max(0.0, seconds))
         except TimeoutError:
@@ -140,7 +141,7 @@ class Executor:
         job.cancelling = True
         if job.task is not None:
             job.task.cancel()
-            await asyncio.gather(job.task, return_exceptions=True)
+            await asyncio.wait({job.task}, timeout=CANCEL_S)
         job.task = asyncio.ensure_future(self._end(key, job))
 
     async def _end(self, key: AttemptKey, job: Job) -> None:
@@ -149,10 +150,16 @@ class Executor:
         except Exception as error:  # noqa: BLE001  the engine goes on even if a type cannot end its work
             log.warning("a step could not be ended", type=job.type.name, step=key.step_id, error=repr(error))
         # It may have been done before it could be ended: a success is never taken for a stop.
-        last = Running() if job.handle is None else await self._attempt(job)
+        last = Running() if job.handle is None else await self._last_look(job)
         self._jobs.pop(key, None)
         done = isinstance(last, Finished) and last.ending is Ending.DONE
         self._report(Reported(key, last) if done else Cancelled(key))
+
+    async def _last_look(self, job: Job) -> Running | Finished:
+        try:
+            return await asyncio.wait_for(self._attempt(job), CANCEL_S)
+        except TimeoutError:
+            return Running()
 
     async def _forget_all(self) -> None:
         tasks = [job.task for job in self._jobs.values() if job.task is not None]

@@ -24,7 +24,6 @@ from calve.engine.core.messages import (
     CountAnew,
     GoOn,
     LookAtPermits,
-    LookAtQueue,
     Message,
     PollInline,
     Reported,
@@ -35,7 +34,6 @@ from calve.engine.core.messages import (
     TriggersDue,
     TryPermits,
 )
-from calve.engine.core.queue import look_at_queue
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import AttemptKey, StepState
 from calve.engine.model.requests import Started, StartRequest
@@ -70,10 +68,8 @@ TRIGGER_LOOK_S = 30.0
 
 def handle(core: Core, batch: Batch, message: Message) -> None:
     """Do what a message asks for. A message about something that has gone on since does nothing."""
-    batch.is_worth_it = True
+    batch.begin_work()
     match message:
-        case LookAtQueue(workflow_id):
-            look_at_queue(core, batch, workflow_id)
         case TryPermits() | LookAtPermits():
             _about_permits(core, batch, message)
         case SignalSeen(name):
@@ -190,7 +186,7 @@ def sweep(core: Core, batch: Batch, last_signal: int) -> int:
     is_new = (there_is.last_signal or 0) > last_signal
     if not (there_is.wakeups or there_is.runs or there_is.commands or is_new):
         return last_signal
-    batch.is_worth_it = True
+    batch.begin_work()
     if there_is.wakeups:
         _take_wakeups(core, batch)
     if there_is.runs:
@@ -205,7 +201,7 @@ def _take_wakeups(core: Core, batch: Batch) -> None:
     rows = batch.connection.execute(_TAKE_WAKEUPS).all()
     for kind, key in dict.fromkeys((row.kind, row.key) for row in rows):
         if kind == QUEUE:
-            batch.todo.append(LookAtQueue(key))
+            batch.queues[key] = None
         elif kind == TRIGGERS:
             core.triggers_at = 0.0
             batch.todo.append(TriggersDue())

@@ -1,8 +1,8 @@
 """Who is alive: each engine has a row whose beat moves, and writes nothing once the row is dead.
 
-Every batch of an engine ends by moving its own beat, in the same transaction as all else it writes. Who
+Every batch of an engine moves its own beat before it changes anything, in the same transaction. Who
 takes over from an engine marks the row dead first; both need the row, so one of them waits for the other,
-and what a stale engine was about to change is rolled back.
+and a stale engine finds out before it can change anything.
 """
 
 from __future__ import annotations

@@ -9,13 +9,6 @@ from calve.steps.contract import Finished, Running
 
 
 @dataclass(frozen=True, slots=True)
-class LookAtQueue:
-    """Instances of a workflow may be let through, or must wait longer."""
-
-    workflow_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class GoOn:
     """A run was taken over, made or resumed: see what is to be done for it."""
 
@@ -120,8 +113,7 @@ class TriggersDue:
 
 
 Message = (
-    LookAtQueue
-    | GoOn
+    GoOn
     | Reported
     | Cancelled
     | PollInline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calve.engine.core import attempt, conclude
 from calve.engine.core.batch import Batch
 from calve.engine.core.context import Core
-from calve.engine.core.messages import ChildEnded, LookAtQueue, RetryDue, RunDue
+from calve.engine.core.messages import ChildEnded, RetryDue, RunDue
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.model.statuses import RunStatus, StepStatus
@@ -129,7 +129,7 @@ def _finish(core: Core, batch: Batch, run: RunState) -> None:
     batch.touch_run(run)
     batch.record("run", run, {"status": run.status.value})
     if not run.inline:
-        batch.todo.append(LookAtQueue(run.workflow_id))
+        batch.queues[run.workflow_id] = None
     _tell_parent(core, batch, run)
     batch.after_commit(lambda: core.drop(run.id))
 

@@ -41,7 +41,7 @@ def look_at_queue(core: Core, batch: Batch, workflow_id: str) -> None:
         with blaming(run):
             _let_through(core, batch, run, workflow.properties)
     if len(found) == AT_ONCE:
-        batch.wake("queue", workflow_id)
+        batch.queues[workflow_id] = None
         batch.ask_for_sweep()
 
 

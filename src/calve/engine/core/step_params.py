@@ -31,7 +31,7 @@ from calve.workflow.params.defaults import (
     SUBWORKFLOW_DEFAULTS,
     WHILE_DEFAULTS,
 )
-from calve.workflow.params.evaluation import check_size
+from calve.workflow.params.evaluation import check_size, to_text
 from calve.workflow.sel import Limits
 
 #: Params are evaluated in the engine's own transaction: an expression gets seconds, not minutes.
@@ -105,10 +105,8 @@ def _identity(run: RunState, step: StepState) -> dict[str, ParamDefinition]:
 
 def evaluate_step(evaluation: Evaluation) -> dict[str, EvaluatedParam]:
     """All params of the scope."""
-    for name in evaluation.definitions:
-        evaluation.evaluate(name)
-    made = {name: evaluation.done[name] for name in evaluation.definitions}
-    check_size(made, evaluation.limits, str(evaluation.scope))
+    made = evaluation.evaluate_all()
+    check_size(to_text(made), evaluation.limits, str(evaluation.scope))
     return made
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, literal, select
-from sqlalchemy import text as sql_text
 
 from calve.engine.catalog.versions import resolve_version
 from calve.engine.model.statuses import RunStatus
@@ -32,7 +31,7 @@ def workflow_overview(connection: Connection, workflow_id: str) -> Json:
         for status in (RunStatus.CREATED, RunStatus.IN_PROGRESS)
     }
     # As a bare column, which is how the partial index says it.
-    blocking = select(literal(1)).where(runs.c.workflow_id == workflow_id, sql_text("runs.blocking"))
+    blocking = select(literal(1)).where(runs.c.workflow_id == workflow_id, runs.c.blocking)
     return without_nones(
         {
             "workflow_id": workflow_id,

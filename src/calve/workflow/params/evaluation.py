@@ -54,16 +54,20 @@ def evaluate_params(
 ) -> dict[str, EvaluatedParam]:
     """All params of a workflow or of a step, evaluated; in the order of their definitions."""
     evaluation = Evaluation(definitions, scope, resolver, limits, host)
-    for name in definitions:
-        evaluation.evaluate(name)
-    made = {name: evaluation.done[name] for name in definitions}
-    check_size(made, evaluation.limits, str(evaluation.scope))
+    made = evaluation.evaluate_all()
+    check_size(to_text(made), evaluation.limits, str(evaluation.scope))
     return made
 
 
-def check_size(params: Mapping[str, EvaluatedParam], limits: ParamLimits, where: str) -> None:
-    """Refuse params that are too large together."""
-    size = len(json.dumps({name: param.to_json() for name, param in params.items()}, ensure_ascii=False))
+def to_text(params: Mapping[str, EvaluatedParam]) -> str:
+    """Evaluated params as one JSON text."""
+    made = {name: param.to_json() for name, param in params.items()}
+    return json.dumps(made, separators=(",", ":"), ensure_ascii=False)
+
+
+def check_size(text: str, limits: ParamLimits, where: str) -> None:
+    """Refuse params that are too large together, by their JSON text."""
+    size = len(text)
     if size > limits.total_json:
         raise UsageError(
             "PARAM_SIZE",
@@ -105,6 +109,12 @@ class Evaluation:
                 raise self._cycle([*chain[chain.index(wanted) :], wanted])
             chain.append(wanted)
         return self.done[name]
+
+    def evaluate_all(self) -> dict[str, EvaluatedParam]:
+        """All params of this scope, in the order of their definitions."""
+        for name in self.definitions:
+            self.evaluate(name)
+        return {name: self.done[name] for name in self.definitions}
 
     def expression(self, text: str) -> Any:
         """The value of an expression that stands in this scope: a condition, for example."""
