@@ -13,4 +13,4 @@ def attempt_place(
     settings: Settings, workflow_id: str, instance_id: int, run_id: int, step_id: str, attempt_id: int
 ) -> Path:
     """The folder of an attempt. Ids are checked when they are pushed: none of them leads elsewhere."""
-    return settings.home / ATTEMPTS / workflow_id / str(instance_id) / str(run_id) / step_id / str(attempt_id)
+    return Path(f"{settings.home}/{ATTEMPTS}/{workflow_id}/{instance_id}/{run_id}/{step_id}/{attempt_id}")

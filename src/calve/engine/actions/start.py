@@ -57,7 +57,7 @@ def start_instance(
         if known is not None:
             return known
     version = version_of(workflow, request.version)
-    definition = load_definition(connection, request.workflow_id, version)
+    definition = load_definition(connection, request.workflow_id, version, workflow)
     instance_id = count_instance(connection, workflow, now_ms)
     params = _params(definition, workflow, request, instance_id, parent is not None)
     row = {

@@ -54,16 +54,20 @@ def version_of(workflow: WorkflowRow, version: str | int) -> int:
     return int(word)
 
 
-def load_definition(connection: Connection, workflow_id: str, version: int) -> WorkflowDefinition:
-    """What a version says; VERSION_NOT_FOUND if it is not there."""
+def load_definition(
+    connection: Connection, workflow_id: str, version: int, workflow: WorkflowRow | None = None
+) -> WorkflowDefinition:
+    """What a version says; VERSION_NOT_FOUND if it is not there. Quicker with the workflow's row at hand."""
     place = {"workflow_id": workflow_id, "number": version}
-    created_at = connection.execute(_CREATED_AT, place).scalar()
-    if created_at is None:
+    made_at = workflow.created_at if workflow else connection.execute(_CREATED_AT, place).scalar()
+    if made_at is None:
         raise _no_version(workflow_id, version)
-    key = (connection.engine.url, workflow_id, version, created_at)
+    key = (connection.engine.url, workflow_id, version, made_at)
     found = _cache.get(key)
     if found is None:
-        text = connection.execute(_DEFINITION, place).scalar_one()
+        text = connection.execute(_DEFINITION, place).scalar()
+        if text is None:
+            raise _no_version(workflow_id, version)
         found = WorkflowDefinition.model_validate_json(text)
         _cache.put(key, found)
     return found

@@ -89,8 +89,7 @@ def _waiting_for_signals(core: Core, batch: Batch, run: RunState, step: StepStat
 
 def _evaluating_params(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
     definitions = step_params.merge_step_params(run, step, type_params(batch.connection, run, step))
-    evaluation = step_params.evaluation_of(batch, run, step, definitions)
-    step.params = step_params.evaluate_step(evaluation)
+    step.params = step_params.evaluate_step(batch, run, step, definitions)
     step.move(S.WAITING_FOR_PERMITS, batch.now_ms)
 
 

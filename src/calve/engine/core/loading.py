@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from calve.engine.catalog.rows import read_properties
+from calve.engine.catalog.rows import WorkflowRow, read_properties
 from calve.engine.catalog.versions import load_definition
 from calve.engine.core.graph import graph_of
 from calve.engine.core.run_state import SKIP_REST, RunState
@@ -21,18 +21,20 @@ from calve.workflow.definition.steps import LoopStep, Step
 
 
 def load_run(
-    connection: Connection, run: int, known: Mapping[int, RunState], properties: Properties | None = None
+    connection: Connection, run: int, known: Mapping[int, RunState], workflow: WorkflowRow | None = None
 ) -> RunState | None:
     """A run with the newest attempts of its steps; None if there is no such run."""
     row = connection.execute(_RUN, {"run": run}).first()
     if row is None:
         return None
     origin = json.loads(row.request).get("loop") or {}
-    definition = load_definition(connection, origin.get("workflow_id", row.workflow_id), row.version)
+    definition = load_definition(
+        connection, origin.get("workflow_id", row.workflow_id), row.version, workflow
+    )
     graph = graph_of(loop_steps(definition, origin.get("step_id")))
     outer = outer_values(connection, row.parent_run, known) if row.inline else {}
-    stated = properties or load_properties(connection, definition.workflow.id)
-    state = RunState.from_row(row, definition, graph, stated, outer)
+    properties = workflow.properties if workflow else load_properties(connection, definition.workflow.id)
+    state = RunState.from_row(row, definition, graph, properties, outer)
     is_new = state.status is RunStatus.CREATED and state.run_id == 1
     found = () if is_new else connection.execute(_STEPS, {"run": run}).all()
     # The newest attempt comes last, and stays.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import bindparam, func, select
 
 from calve.engine.actions.start import is_status
-from calve.engine.catalog.rows import find_locked
+from calve.engine.catalog.rows import WorkflowRow, find_locked
 from calve.engine.core.batch import Batch
 from calve.engine.core.context import Core
 from calve.engine.core.failing import blaming
@@ -14,7 +14,6 @@ from calve.engine.core.messages import GoOn
 from calve.engine.core.progress import watch_deadline
 from calve.engine.model.statuses import RunStatus
 from calve.state.orchestration import runs
-from calve.workflow.definition.properties import Properties
 from calve.workflow.definition.run_strategy import SEQUENTIAL, Rule
 
 #: How many instances are let through in one transaction.
@@ -39,15 +38,14 @@ def look_at_queue(core: Core, batch: Batch, workflow_id: str) -> None:
     found = _waiting(batch, workflow_id, room)
     for run in found:
         with blaming(run):
-            _let_through(core, batch, run, workflow.properties)
+            _let_through(core, batch, run, workflow)
     if len(found) == AT_ONCE:
         batch.queues[workflow_id] = None
-        batch.ask_for_sweep()
 
 
-def _let_through(core: Core, batch: Batch, run: int, properties: Properties) -> None:
+def _let_through(core: Core, batch: Batch, run: int, workflow: WorkflowRow) -> None:
     takes = core.may_take_more()
-    loaded = load_run(batch.connection, run, core.runs, properties)
+    loaded = load_run(batch.connection, run, core.runs, workflow)
     assert loaded is not None
     loaded.owned = takes
     loaded.move(RunStatus.IN_PROGRESS, batch.now_ms)

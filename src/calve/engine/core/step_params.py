@@ -18,6 +18,7 @@ from calve.workflow.params import (
     Evaluation,
     ParamDefinition,
     ParamLimits,
+    ParamMode,
     ParamSource,
     Scope,
     StepStages,
@@ -37,6 +38,12 @@ from calve.workflow.sel import Limits
 #: Params are evaluated in the engine's own transaction: an expression gets seconds, not minutes.
 PARAM_LIMITS = ParamLimits(sel=Limits(seconds=2.0))
 DEFAULT_TIMEOUT_MS = 10 * 86_400_000
+
+#: Nobody may set these, so they need not be merged with anything.
+_IDENTITY = {
+    name: replace(default, mode=ParamMode.CONSTANT, internal_mode=None, source=ParamSource.SYSTEM_DEFAULT)
+    for name, default in STEP_DEFAULTS.items()
+}
 
 _KIND_DEFAULTS: Mapping[type, Mapping[str, ParamDefinition]] = {
     ForeachStep: FOREACH_DEFAULTS,
@@ -86,13 +93,13 @@ def merge_step_params(run: RunState, step: StepState, type_params: TypeParams) -
         type_defaults=_KIND_DEFAULTS.get(type(definition), type_params.schema),
         template=type_params.template,
         run_params={} if given is None else params_from_json(given),
-        global_defaults=_identity(run, step),
+        global_defaults={},
     )
     source = ParamSource.RESTART if is_restart else ParamSource.LAUNCH
     return step_params(stages, source, restart=is_restart)
 
 
-def _identity(run: RunState, step: StepState) -> dict[str, ParamDefinition]:
+def _identity(run: RunState, step: StepState, now_ms: int) -> dict[str, EvaluatedParam]:
     """The params that every step has; what they come to is known, so nothing is left to evaluate."""
     known = {
         "workflow_instance_id": run.instance_id,
@@ -100,12 +107,20 @@ def _identity(run: RunState, step: StepState) -> dict[str, ParamDefinition]:
         "step_attempt_id": step.attempt_id,
         "step_id": step.id,
     }
-    return {name: default.with_value(known[name]) for name, default in STEP_DEFAULTS.items()}
+    return {
+        name: EvaluatedParam(definition.with_value(known[name]), known[name], now_ms)
+        for name, definition in _IDENTITY.items()
+    }
 
 
-def evaluate_step(evaluation: Evaluation) -> dict[str, EvaluatedParam]:
-    """All params of the scope."""
-    made = evaluation.evaluate_all()
+def evaluate_step(
+    batch: Batch, run: RunState, step: StepState, definitions: Mapping[str, ParamDefinition]
+) -> dict[str, EvaluatedParam]:
+    """All params of a step."""
+    evaluation = evaluation_of(batch, run, step, definitions)
+    identity = _identity(run, step, batch.now_ms)
+    evaluation.done.update(identity)
+    made = {**identity, **evaluation.evaluate_all(), **identity}
     check_size(to_text(made), evaluation.limits, str(evaluation.scope))
     return made
 
