@@ -31,9 +31,9 @@ def logs(
     server: ServerOption = None,
     json_output: output.JsonOption = False,
 ) -> None:
-    """Print the log of a step.
+    """Print the log of a step; of one inside a loop as LOOP:ITERATION:STEP.
 
-    Example: calve logs demo.pipeline 7 load -f
+    Example: calve logs demo.pipeline 7 per_day:2:load -f
     """
     call = LogCall(workflow, instance, step, run, attempt, tail=tail)
     with open_client(server) as client:

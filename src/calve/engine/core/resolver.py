@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from calve.engine.core.batch import Batch
-from calve.engine.core.inline_ids import inline_workflow_id
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.model.statuses import StepStatus
@@ -140,7 +139,7 @@ class StepResolver(InstanceResolver):
         return self._batch.connection
 
     def _iterations(self, loop: str, step_id: str) -> Any:
-        return self._params_of(inline_workflow_id("foreach", self._run, loop), step_id, None)
+        return self._params_of(self._run.inline_id("foreach", loop), step_id, None)
 
     def _params_of(self, workflow_id: str, step_id: str, instance_id: int | None) -> Any:
         query = (

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from calve.engine.core.graph import Graph
+from calve.engine.core.inline_ids import inline_workflow_id
 from calve.engine.core.step_state import StepState, params_from_text
 from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.model.transitions import check_run
@@ -80,6 +81,10 @@ class RunState:
     def root(self) -> int:
         """The run at the top of the tree."""
         return self.id if self.root_run is None else self.root_run
+
+    def inline_id(self, kind: str, step_id: str) -> str:
+        """The id under which the iterations of one of its loops run."""
+        return inline_workflow_id(kind, self.workflow_id, self.instance_id, step_id)
 
     @property
     def at_once(self) -> int | None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from calve.engine.model.statuses import StepStatus
 from calve.engine.places import attempt_place
 from calve.engine.views.documents import Json
+from calve.engine.views.inner_steps import find_inner_step
 from calve.engine.views.lookup import LATEST
 from calve.engine.views.steps import instance_step, step_attempt
 from calve.errors import UsageError
@@ -66,16 +67,13 @@ def read_log(connection: Connection, settings: Settings, request: LogRequest) ->
 
 
 def _attempt(connection: Connection, request: LogRequest) -> Json:
-    if request.run_id is None and request.attempt == LATEST:
-        return instance_step(connection, request.workflow_id, request.instance_id, request.step_id)
-    return step_attempt(
-        connection,
-        request.workflow_id,
-        request.instance_id,
-        LATEST if request.run_id is None else request.run_id,
-        request.step_id,
-        request.attempt,
+    workflow_id, instance_id, step_id = find_inner_step(
+        connection, request.workflow_id, request.instance_id, request.step_id
     )
+    if request.run_id is None and request.attempt == LATEST:
+        return instance_step(connection, workflow_id, instance_id, step_id)
+    run_id = LATEST if request.run_id is None else request.run_id
+    return step_attempt(connection, workflow_id, instance_id, run_id, step_id, request.attempt)
 
 
 def _log_file(settings: Settings, attempt: Json) -> Path:

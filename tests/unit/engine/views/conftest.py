@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from calve.state.database import Database
-from support.engine_db import engine_db
+from support.engine_db import connection, engine_db
 
-__all__ = ["engine_db"]
+__all__ = ["connection", "engine_db"]
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from sqlalchemy import func, select, text, update
 from calve.engine.actions.start import ask, end_queued
 from calve.engine.core.batch import Batch
 from calve.engine.core.graph import graph_of
-from calve.engine.core.inline_ids import inline_workflow_id
 from calve.engine.core.messages import GoOn
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
@@ -36,7 +35,7 @@ def earlier_children(
     """What iterations came to in earlier runs or attempts: number → (run_id, status)."""
     if step.key not in core.earlier_children:
         query = select(runs.c.instance_id, runs.c.run_id, runs.c.status).where(
-            runs.c.workflow_id == inline_workflow_id(step.definition.kind, run, step.id),
+            runs.c.workflow_id == run.inline_id(step.definition.kind, step.id),
             runs.c.latest,
             ~runs.c.uuid.startswith(f"{step.uuid}:"),
         )
@@ -56,7 +55,7 @@ def launch(
     """Begin an iteration; numbers count from 1."""
     loop = step.definition
     assert isinstance(loop, LoopStep)
-    workflow_id = inline_workflow_id(loop.kind, run, step.id)
+    workflow_id = run.inline_id(loop.kind, step.id)
     before = earlier_children(core, batch, run, step).get(number)
     run_id = 1 if before is None else before[0] + 1
     if before is not None:
@@ -142,7 +141,7 @@ def count_children(batch: Batch, run: RunState, step: StepState) -> tuple[dict[s
     """How many iterations of this attempt stand where, and the first that failed, by the database."""
     batch.flush()
     own = (
-        runs.c.workflow_id == inline_workflow_id(step.definition.kind, run, step.id),
+        runs.c.workflow_id == run.inline_id(step.definition.kind, step.id),
         runs.c.uuid.startswith(f"{step.uuid}:"),
     )
     rows = batch.connection.execute(

@@ -11,7 +11,6 @@ from calve.engine.core import step_params
 from calve.engine.core.batch import Batch
 from calve.engine.core.composites.children import ITERATIONS_LIMIT, count_children, launch, stop_children
 from calve.engine.core.composites.foreach import LOOP_PARAMS, NEVER_S
-from calve.engine.core.inline_ids import inline_workflow_id
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.model.statuses import RunStatus
@@ -120,7 +119,7 @@ def _next_values(batch: Batch, run: RunState, step: StepState, number: int) -> d
         select(steps.c.step_id, steps.c.params)
         .join(runs, runs.c.id == steps.c.run)
         .where(
-            runs.c.workflow_id == inline_workflow_id(step.definition.kind, run, step.id),
+            runs.c.workflow_id == run.inline_id(step.definition.kind, step.id),
             runs.c.instance_id == number,
             runs.c.latest,
         )
