@@ -34,7 +34,7 @@ test: install ## Check style, types and imports, and run all tests.
 	$(BIN)/pytest --cov --cov-append --numprocesses auto -m "not ($(SERVERS))"
 
 test-fast: install ## Run the tests that start no JVM and no database server.
-	$(BIN)/pytest --numprocesses auto -m "not ($(SERVERS) or slow)"
+	$(BIN)/pytest --numprocesses auto --hypothesis-profile=fast -m "not ($(SERVERS) or slow)" tests/unit
 
 demo: install ## Show the whole way: late data, capture, process, commit.
 	$(BIN)/python examples/demo.py

@@ -19,6 +19,7 @@ from calve.errors import CalveError
 from calve.state.database import Database
 from calve.state.orchestration import events, runs
 from calve.workflow.definition import WorkflowDefinition, load_yaml
+from support.states import place_postgres_state, place_state
 
 NOW = 1_700_000_000_000
 AUTHOR = "ada"
@@ -28,9 +29,9 @@ AUTHOR = "ada"
 def engine_db(request: pytest.FixtureRequest, home: Path) -> Iterator[Database]:
     """An empty state: every test that asks for it runs on both kinds of database."""
     if request.param == "sqlite":
-        url = f"sqlite:///{home}/state.db"
+        url = place_state(home)
     else:
-        url = request.getfixturevalue("postgres_url")
+        url = place_postgres_state(request.getfixturevalue("postgres_server_url"))
     database = Database(url)
     yield database
     database.close()

@@ -24,6 +24,7 @@ from calve.steps import registry
 from calve.workflow.definition import load_yaml
 from calve.workflow.params import ParamDefinition
 from support.engine_probe import GATES
+from support.states import place_state
 
 AUTHOR = "ada"
 #: Far more than anything here takes: a test that gets there has found a run that does not go on.
@@ -309,7 +310,7 @@ def _probe_type(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def on_sqlite(home: Path, _probe_type: None) -> Iterator[EngineRuns]:
     """An engine at work on SQLite."""
-    database = Database(f"sqlite:///{home}/state.db")
+    database = Database(place_state(home))
     with engine_runs(home, database) as made:
         yield made
     database.close()

@@ -73,14 +73,14 @@ class Postgres:
         )
 
 
-def create_database(server_url: str, name: str) -> str:
-    """A new, empty database on that server; gives its URL."""
+def create_database(server_url: str, name: str, template: str = "template1") -> str:
+    """A new database on that server, empty or like another one; gives its URL."""
     from sqlalchemy import create_engine, make_url, text
 
     engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:
-            connection.execute(text(f'CREATE DATABASE "{name}"'))
+            connection.execute(text(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'))
     finally:
         engine.dispose()
     return make_url(server_url).set(database=name).render_as_string(hide_password=False)

@@ -14,6 +14,7 @@ from calve.server.app import create_app
 from calve.server.serving import Serving
 from calve.settings import load_settings
 from calve.state.database import Database
+from support.states import place_state
 
 DEADLINE_S = 60
 T = TypeVar("T")
@@ -23,6 +24,8 @@ T = TypeVar("T")
 def running_server(home: Path, with_engine: bool = True) -> Iterator[str]:
     """The URL of a server over the state of a home, with an engine that runs what is queued."""
     settings = load_settings(home)
+    if not (home / "state.db").exists():
+        place_state(home)
     database = Database(settings.state_url)
     api = settings.api.model_copy(update={"port": 0})
     serving = Serving(create_app(Orchestrator(settings, database)), api)

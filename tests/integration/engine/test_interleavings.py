@@ -25,6 +25,7 @@ from calve.state.database import Database
 from calve.state.orchestration import runs, steps
 from support.engine_probe import GATES
 from support.engine_runs import AUTHOR, SOON, EngineRuns, Job, flow, foreach, noop, probe, sub
+from support.states import place_state
 
 MODES = ["fail_after_running", "fail_immediately", "ignore_failure"]
 WORDS = [
@@ -85,7 +86,7 @@ class Interleavings(RuleBasedStateMachine):
         GATES.reset()
         self._folder = tempfile.TemporaryDirectory()
         home = Path(self._folder.name)
-        self.database = Database(f"sqlite:///{home}/state.db")
+        self.database = Database(place_state(home))
         self.calve = EngineRuns(home, self.database)
         self.calve.start_engine()
         self.started: dict[int, Started] = {}

@@ -27,7 +27,7 @@ Workflow:
 Calve = Callable[..., Any]
 
 
-@pytest.fixture(params=["embedded", "server"])
+@pytest.fixture(params=["embedded", pytest.param("server", marks=pytest.mark.slow)])
 def calve(
     request: pytest.FixtureRequest,
     home: Path,

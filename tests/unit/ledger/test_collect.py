@@ -14,6 +14,8 @@ from calve.ledger.ledger import Ledger
 from support.faults import Died, break_write, die_after
 from support.ledgers import added, append
 
+pytestmark = pytest.mark.slow
+
 NOW = timedelta(0)
 
 

@@ -12,6 +12,8 @@ from calve.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from calve.ledger.ledger import Ledger
 from support.ledgers import added, append, code_of, make_ledger, make_table
 
+pytestmark = pytest.mark.slow
+
 # Rule 1: a capture covers what is not accounted for
 
 

@@ -9,10 +9,12 @@ from fastapi.testclient import TestClient
 from calve.engine.orchestrator import Orchestrator
 from calve.server.app import PREFIX, create_app
 from calve.settings import load_settings
+from support.states import place_state
 
 
 @pytest.fixture
 def orchestrator(home: Path) -> Iterator[Orchestrator]:
+    place_state(home)
     made = Orchestrator(load_settings(home))
     yield made
     made.database.close()

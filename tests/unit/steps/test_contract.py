@@ -18,7 +18,10 @@ from support.steps import DEADLINE_S, Driver, effects, make_context, make_settin
 Params = dict[str, Any]
 
 # A call that is cut off while it connects leaves a coroutine of the network library unused.
-pytestmark = pytest.mark.filterwarnings("ignore:coroutine 'connect_tcp:RuntimeWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:coroutine 'connect_tcp:RuntimeWarning"),
+]
 
 
 @dataclass(frozen=True)

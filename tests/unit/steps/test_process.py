@@ -18,6 +18,8 @@ from calve.steps.process.handle import this_host
 from calve.steps.process.wrapper import EXIT_FILE, RECORD_FILE, read_record
 from support.steps import effects, until
 
+pytestmark = pytest.mark.slow
+
 ENV = {"PATH": os.environ["PATH"]}
 
 

@@ -15,6 +15,8 @@ from support.steps import make_context, run_to_end
 MODULE = """
 import sys
 
+pytestmark = pytest.mark.slow
+
 def add(a, b=1):
     return {"total": a + b}
 
