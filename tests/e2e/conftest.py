@@ -14,6 +14,12 @@ import pytest
 
 from support.serving import eventually, running_server
 
+#: Undoes what shells do to commands in the background, and to all below them, and then runs a command.
+LISTEN_TO_CTRL_C = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 TERMINAL = ("SUCCEEDED", "FAILED", "STOPPED", "TIMED_OUT")
 
 
@@ -54,7 +60,7 @@ class Binary:
     def begin(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
         """A command that goes on."""
         return subprocess.Popen(
-            self.command(*arguments),
+            [sys.executable, "-c", LISTEN_TO_CTRL_C, *self.command(*arguments)],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,

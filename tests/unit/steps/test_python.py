@@ -12,10 +12,10 @@ from calve.steps.contract import Ending, Finished, StepContext
 from calve.steps.python import Python
 from support.steps import make_context, run_to_end
 
+pytestmark = pytest.mark.slow
+
 MODULE = """
 import sys
-
-pytestmark = pytest.mark.slow
 
 def add(a, b=1):
     return {"total": a + b}
