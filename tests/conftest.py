@@ -30,7 +30,7 @@ hypothesis_settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 # For `make test-fast`: fewer examples, the same properties.
-hypothesis_settings.register_profile("fast", parent=hypothesis_settings.get_profile("calve"), max_examples=25)
+hypothesis_settings.register_profile("fast", parent=hypothesis_settings.get_profile("calve"), max_examples=10)
 hypothesis_settings.load_profile("calve")
 
 _numbers = itertools.count(1)

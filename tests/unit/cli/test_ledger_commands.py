@@ -17,6 +17,8 @@ from calve.ledger.ledger import Ledger
 from calve.state.schema import captures, chains
 from support.ledgers import added, append, head, make_ledger, make_table
 
+pytestmark = pytest.mark.slow
+
 CAPTURE_KEYS = {
     "capture_id",
     "consumer",

@@ -12,6 +12,8 @@ import pytest
 from calve.cli.main import run
 from support.serving import running_server
 
+pytestmark = pytest.mark.slow
+
 YAML = """
 Workflow:
   id: {id}

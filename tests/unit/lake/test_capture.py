@@ -26,6 +26,8 @@ from support.ledgers import SCHEMA, append, head, rows
 
 from .conftest import Capture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def table(own_lake: Lake) -> Table:

@@ -17,6 +17,8 @@ from calve.lake import Lake, Mode
 
 from .conftest import Capture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def table(own_lake: Lake) -> Table:

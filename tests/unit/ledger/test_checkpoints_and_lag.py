@@ -9,6 +9,8 @@ from calve.errors import ConflictError, NotFoundError, RefusedError
 from calve.ledger.ledger import Ledger
 from support.ledgers import added, append, code_of, head
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_checkpoint_can_be_set_back_and_forward(ledger: Ledger, table: Table) -> None:
     first = append(table, 1)

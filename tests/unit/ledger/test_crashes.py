@@ -18,6 +18,8 @@ from calve.state.schema import captures, chains, position_events, sources
 from support.faults import Died, break_write, die_after, die_before, fail_before
 from support.ledgers import added, append, head, make_ledger
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("dying", [die_before, die_after])
 def test_a_capture_that_died_is_finished_by_the_next_request(

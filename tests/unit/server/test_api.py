@@ -12,6 +12,8 @@ from calve.server import guards
 from calve.settings import ApiSettings
 from support.engine_rows import NOW, add_step, set_run
 
+pytestmark = pytest.mark.slow
+
 YAML = """
 Workflow:
   id: wf

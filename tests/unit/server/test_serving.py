@@ -15,6 +15,8 @@ from calve.server.serving import Serving, check_address, is_loopback
 from calve.settings import ApiSettings
 from support.serving import running_server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("host", "expected"),

@@ -22,6 +22,8 @@ from calve.state.clock import to_iso
 from calve.state.database import Database
 from calve.state.schema import SCHEMA_VERSION, chains, metadata
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, home: Path) -> str:

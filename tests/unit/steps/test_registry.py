@@ -18,6 +18,8 @@ from calve.steps.registry import RegisteredTypes
 from calve.workflow.definition import STEP_TYPES, load_yaml
 from support.steps import make_context, run_to_end
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "steps"
 
 

@@ -34,6 +34,8 @@ from calve.workflow.definition.properties import Properties
 from calve.workflow.definition.tags import Tag
 from support.engine_db import AUTHOR, NOW, add_run, event_data, push_workflow, rows
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_version_is_named_by_a_word_or_a_number(connection: Connection) -> None:
     push_workflow(connection)

@@ -20,6 +20,8 @@ from calve.state.database import Database
 from calve.workflow.definition.signals import Operator
 from support.engine_db import NOW
 
+pytestmark = pytest.mark.slow
+
 Params = Mapping[str, SignalValue]
 
 _numbers = itertools.count(1)

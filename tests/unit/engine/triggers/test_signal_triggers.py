@@ -21,6 +21,8 @@ from calve.workflow.definition.properties import Properties
 from calve.workflow.params import ParamSource
 from support.engine_db import AUTHOR, NOW, Starter, event_data, push_workflow, rows
 
+pytestmark = pytest.mark.slow
+
 
 def say(connection: Connection, name: str, **params: Any) -> int:
     """Send a signal; gives its key."""

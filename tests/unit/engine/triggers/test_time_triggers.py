@@ -20,6 +20,8 @@ from calve.workflow.definition.properties import Properties
 from calve.workflow.params import ParamSource
 from support.engine_db import AUTHOR, Starter, event_data, push_workflow, rows
 
+pytestmark = pytest.mark.slow
+
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR

@@ -13,6 +13,8 @@ from calve.errors import NotFoundError, UsageError
 from calve.state.database import Database
 from support.engine_rows import NOW, push_jobs, push_yaml, set_run, start
 
+pytestmark = pytest.mark.slow
+
 DESCRIBED = """
 Workflow:
   id: sales.orders

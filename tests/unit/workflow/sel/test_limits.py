@@ -7,6 +7,8 @@ import pytest
 
 from calve.workflow.sel import Limits, SelError, evaluate
 
+pytestmark = pytest.mark.slow
+
 #: A map that holds the map before twice: small, and very large when it is written out.
 DOUBLED = "Map q = new Map(); q.put('a', m); q.put('b', m); Map m = q;"
 
