@@ -41,12 +41,11 @@ def worker(json_output: output.JsonOption = False) -> None:
     Example: CALVE_STATE_URL=postgresql://calve@db/calve calve worker
     """
     settings = load_settings()
-    with _ended_by_signals(), _database(settings) as database, _engine(settings, database):
+    with _ended_by_signals(), _database(settings) as database, _engine(settings, database), _until_told():
         _announce(
             {"role": "worker", "home": str(settings.home)}, "the engine runs; Ctrl-C ends it", json_output
         )
-        with _until_told():
-            threading.Event().wait()
+        threading.Event().wait()
 
 
 def dev(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
@@ -62,8 +61,9 @@ def dev(host: HostOption = None, port: PortOption = None, json_output: output.Js
 
 
 def _serve(serving: Serving, role: str, json_output: bool) -> None:
-    _announce({"role": role, "url": serving.url}, f"listening on {serving.url}; Ctrl-C ends it", json_output)
+    text = f"listening on {serving.url}; Ctrl-C ends it"
     with _until_told():
+        _announce({"role": role, "url": serving.url}, text, json_output)
         serving.run()
 
 
