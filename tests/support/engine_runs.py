@@ -15,6 +15,7 @@ from sqlalchemy import Table, select
 
 from calve.engine.core.engine import Engine
 from calve.engine.core.nudge import Waiter
+from calve.engine.model.commands import Command
 from calve.engine.model.requests import RestartRequest, Started, StartRequest
 from calve.engine.orchestrator import Orchestrator
 from calve.settings import load_settings
@@ -178,7 +179,7 @@ class EngineRuns:
 
     def act(self, kind: str, on: Started | Run, step_id: str, **more: Any) -> Any:
         """Do something to a step, and wait until it is carried out."""
-        done = self.calve.act_on_step(kind, on.workflow_id, on.instance_id, step_id, AUTHOR, **more)
+        done = self.calve.act_on_step(Command(kind), on.workflow_id, on.instance_id, step_id, AUTHOR, **more)
         if isinstance(done, int):
             assert self.calve.wait_for_command(done, DEADLINE_S)
         return done

@@ -21,6 +21,7 @@ from calve.engine.catalog.breakpoints import Breakpoint, Place
 from calve.engine.catalog.push import Pushed
 from calve.engine.catalog.versions import load_definition
 from calve.engine.core.nudge import Waiter, announce, nudge
+from calve.engine.model.commands import Command
 from calve.engine.model.requests import Params, RestartPolicy, RestartRequest, Started, StartRequest
 from calve.engine.model.statuses import RunStatus
 from calve.engine.outbox import dump
@@ -171,14 +172,14 @@ class Orchestrator:
 
     def act_on_step(
         self,
-        kind: str,
+        kind: Command,
         workflow_id: str,
         instance_id: int,
         step_id: str,
         author: str,
         params: Params | None = None,
     ) -> int | Started:
-        """Stop, kill, skip, bypass, restart or resume a step; see `control` for the kinds.
+        """Stop, kill, skip, bypass, restart or resume a step; see `Command` for the kinds.
 
         The command to wait for. On an instance that is over, skip and restart make a further run instead.
         """
@@ -274,15 +275,15 @@ class Orchestrator:
         nudge(self.database)
 
     def _act_on_over(
-        self, connection: Connection, row: Any, kind: str, step_id: str, author: str, params: Params
+        self, connection: Connection, row: Any, kind: Command, step_id: str, author: str, params: Params
     ) -> Started:
-        if kind not in (control.STEP_SKIP, control.STEP_RESTART):
+        if kind not in (Command.STEP_SKIP, Command.STEP_RESTART):
             raise RefusedError(
                 "INSTANCE_OVER",
                 f"instance {row.instance_id} of '{row.workflow_id}' is {row.status} already",
                 "restart it, or restart or skip one of its steps",
             )
-        skips = kind == control.STEP_SKIP
+        skips = kind == Command.STEP_SKIP
         request = RestartRequest(
             workflow_id=row.workflow_id,
             instance_id=row.instance_id,

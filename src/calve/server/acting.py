@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calve.engine.actions import control
 from calve.engine.core.liveness import any_engine_alive
+from calve.engine.model.commands import Command
 from calve.engine.model.requests import Params, Started
 from calve.engine.orchestrator import Orchestrator
 from calve.engine.views.lookup import find_run
@@ -15,12 +15,12 @@ from calve.errors import NotFoundError, UsageError
 from calve.server.answers import action_event
 
 Json = dict[str, Any]
-STEP_ACTIONS: Mapping[str, str] = {
-    "stop": control.STEP_STOP,
-    "kill": control.STEP_KILL,
-    "skip": control.STEP_SKIP,
-    "bypass": control.STEP_BYPASS,
-    "resume": control.STEP_RESUME,
+STEP_ACTIONS: Mapping[str, Command] = {
+    "stop": Command.STEP_STOP,
+    "kill": Command.STEP_KILL,
+    "skip": Command.STEP_SKIP,
+    "bypass": Command.STEP_BYPASS,
+    "resume": Command.STEP_RESUME,
 }
 
 
@@ -107,7 +107,7 @@ def restart_step(
 ) -> Json:
     """A further attempt of a step in a run that goes on, or a further run from the step."""
     done = orchestrator.act_on_step(
-        control.STEP_RESTART, workflow_id, instance_id, step_id, caller, params or None
+        Command.STEP_RESTART, workflow_id, instance_id, step_id, caller, params or None
     )
     if isinstance(done, int) and blocking:
         _wait(orchestrator, done)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from calve.engine.model.commands import Command
 from calve.engine.model.requests import RestartPolicy, Started
 from calve.engine.model.statuses import StepStatus
 from calve.engine.model.transitions import STEP_TRANSITIONS
@@ -120,7 +121,7 @@ class Interleavings(RuleBasedStateMachine):
     @rule(data=st.data(), kind=st.sampled_from(STEP_ACTIONS))
     def act(self, data: st.DataObject, kind: str) -> None:
         step = data.draw(st.sampled_from(self.steps))
-        self._try(lambda one: self.calve.calve.act_on_step(kind, "w", one, step, AUTHOR), data)
+        self._try(lambda one: self.calve.calve.act_on_step(Command(kind), "w", one, step, AUTHOR), data)
 
     @rule(paused=st.booleans())
     def pause_workflow(self, paused: bool) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from calve.engine.model.commands import Command
 from calve.errors import CalveError
 from calve.state.orchestration import events
 from calve.workflow.params import ParamDefinition
@@ -116,7 +117,7 @@ def test_what_is_ending_takes_no_other_action(on_sqlite: EngineRuns) -> None:
     started = on_sqlite.start(flow(probe("a", gate="never", hold="hold"), probe("b", gate="never")))
     for step_id in ("a", "b"):
         on_sqlite.until_step(started, step_id, "RUNNING")
-    on_sqlite.calve.act_on_step("STEP_STOP", "w", 1, "a", AUTHOR)
+    on_sqlite.calve.act_on_step(Command.STEP_STOP, "w", 1, "a", AUTHOR)
     on_sqlite.until(lambda: GATES.cancels["a"] == 1)
     with pytest.raises(CalveError, match="the step is on its way to STOPPED"):
         on_sqlite.act("STEP_SKIP", started, "a")

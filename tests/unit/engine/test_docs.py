@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from calve.engine.actions import control
+from calve.engine.model.commands import Command
 from calve.engine.model.statuses import RunStatus
 from calve.engine.model.transitions import transitions_table
 from calve.workflow.definition.run_strategy import Rule
@@ -22,9 +22,7 @@ def test_the_page_names_every_status_of_a_run_and_every_strategy() -> None:
 
 
 def test_the_page_names_every_action() -> None:
-    actions = {
-        name.removeprefix("STEP_").lower() for name in vars(control) if name.isupper() and len(name) > 1
-    }
-    known = {control.STOP, control.KILL, control.PAUSE, control.RESUME}
+    actions = {kind.removeprefix("STEP_").lower() for kind in Command if kind is not Command.CHILD_ENDED}
+    known = {Command.STOP, Command.KILL, Command.PAUSE, Command.RESUME}
     assert {name.lower() for name in known} <= actions
     assert [name for name in sorted(actions) if name not in PAGE] == []

@@ -7,19 +7,16 @@ from typing import Any
 
 from sqlalchemy import Connection, literal_column, select, update
 
-from calve.engine.actions.start import ask, end_queued, is_status, stop_queued
+from calve.engine.actions.asking import ask, ask_live_to_end, ask_to_end, stop_queued
 from calve.engine.catalog.breakpoints import Place
 from calve.engine.catalog.rows import lock_workflow
+from calve.engine.model.commands import Command
 from calve.engine.model.requests import Params
 from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.outbox import dump, wake_queue
 from calve.errors import NotFoundError, RefusedError
 from calve.state.orchestration import runs, steps
 from calve.workflow.params import params_to_json
-
-STOP, KILL, PAUSE, RESUME = "STOP", "KILL", "PAUSE", "RESUME"
-STEP_STOP, STEP_KILL, STEP_SKIP, STEP_BYPASS = "STEP_STOP", "STEP_KILL", "STEP_SKIP", "STEP_BYPASS"
-STEP_RESTART, STEP_RESUME = "STEP_RESTART", "STEP_RESUME"
 
 
 def latest_run(connection: Connection, workflow_id: str, instance_id: int, run_id: int | None = None) -> Any:
@@ -59,24 +56,17 @@ def end_instance(connection: Connection, row: Any, kill: bool, author: str, now_
             f"instance {row.instance_id} of '{row.workflow_id}' is {row.status} already",
             "nothing is left to end",
         )
-    status = RunStatus.FAILED if kill else RunStatus.STOPPED
-    if not row.ready and end_queued(connection, row, status, now_ms):
+    command = ask_to_end(connection, row, kill, author, now_ms)
+    if command is None:
         wake_queue(connection, row.workflow_id)
-        return None
-    return ask(connection, row.id, None, KILL if kill else STOP, "{}", author, now_ms)
+    return command
 
 
 def end_workflow(connection: Connection, workflow_id: str, kill: bool, author: str, now_ms: int) -> int:
     """Stop or kill all instances of a workflow; how many there were."""
     lock_workflow(connection, workflow_id)
-    ended = stop_queued(connection, workflow_id, now_ms, RunStatus.FAILED if kill else RunStatus.STOPPED)
-    live = connection.execute(
-        select(runs.c.id).where(runs.c.workflow_id == workflow_id, is_status(RunStatus.IN_PROGRESS))
-    ).scalars()
-    for run in live:
-        ask(connection, run, None, KILL if kill else STOP, "{}", author, now_ms)
-        ended += 1
-    return ended
+    queued = stop_queued(connection, workflow_id, now_ms, kill)
+    return queued + ask_live_to_end(connection, workflow_id, kill, author, now_ms)
 
 
 def unblock(connection: Connection, workflow_id: str, instance_id: int | None, now_ms: int) -> int:
@@ -105,14 +95,14 @@ def pause_instance(connection: Connection, row: Any, paused: bool, author: str, 
             f"instance {row.instance_id} of '{row.workflow_id}' has not begun",
             "pause the workflow to hold its queue",
         )
-    return ask(connection, row.id, None, PAUSE if paused else RESUME, "{}", author, now_ms)
+    return ask(connection, row.id, Command.PAUSE if paused else Command.RESUME, author, now_ms)
 
 
 def act_on_step(
     connection: Connection,
     row: Any,
     step_id: str,
-    kind: str,
+    kind: Command,
     author: str,
     now_ms: int,
     params: Params | None = None,
@@ -127,7 +117,7 @@ def act_on_step(
             "see its status with `calve runs`",
         )
     payload = dump({} if params is None else {"params": params_to_json(params)})
-    return ask(connection, row.id, step_id, kind, payload, author, now_ms)
+    return ask(connection, row.id, kind, author, now_ms, step_id, payload)
 
 
 def step_status(connection: Connection, row: Any, step_id: str) -> StepStatus:
@@ -139,16 +129,18 @@ def step_status(connection: Connection, row: Any, step_id: str) -> StepStatus:
     return StepStatus.NOT_CREATED
 
 
-def _refusal(kind: str, status: StepStatus) -> str | None:
-    if kind in (STEP_STOP, STEP_KILL) and (status.is_over or status is StepStatus.NOT_CREATED):
+def _refusal(kind: Command, status: StepStatus) -> str | None:
+    if kind in (Command.STEP_STOP, Command.STEP_KILL) and (
+        status.is_over or status is StepStatus.NOT_CREATED
+    ):
         return "only a step that is under way can be ended"
-    if kind == STEP_SKIP and (status.is_complete or status is StepStatus.NOT_CREATED):
+    if kind == Command.STEP_SKIP and (status.is_complete or status is StepStatus.NOT_CREATED):
         return "only a step that is under way, or failed, can be skipped"
-    if kind == STEP_BYPASS and status is not StepStatus.WAITING_FOR_SIGNALS:
+    if kind == Command.STEP_BYPASS and status is not StepStatus.WAITING_FOR_SIGNALS:
         return "only a step that waits for signals can bypass them"
-    if kind == STEP_RESUME and status is not StepStatus.PAUSED:
+    if kind == Command.STEP_RESUME and status is not StepStatus.PAUSED:
         return "only a step that is paused can be resumed"
-    if kind == STEP_RESTART and not status.is_terminal:
+    if kind == Command.STEP_RESTART and not status.is_terminal:
         return "only a step that has ended can be restarted"
     return None
 
@@ -172,7 +164,7 @@ def resume_held(connection: Connection, place: Place, author: str, now_ms: int) 
     ).all()
     found = [row.id for row in held if _owner(row) == place.workflow_id]
     for run in found:
-        ask(connection, run, place.step_id, STEP_RESUME, "{}", author, now_ms)
+        ask(connection, run, Command.STEP_RESUME, author, now_ms, place.step_id)
     return len(found)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, literal_column, select, update
+from sqlalchemy import Connection, insert, select
 
+from calve.engine.actions.asking import ask_live_to_end, is_status, note_run, stop_queued
 from calve.engine.catalog.rows import WorkflowRow, count_instance, lock_workflow
 from calve.engine.catalog.versions import load_definition, version_of
 from calve.engine.core.resolver import InstanceResolver, instance_fields
@@ -16,7 +17,7 @@ from calve.engine.core.step_params import PARAM_LIMITS
 from calve.engine.model.requests import Started, StartOutcome, StartRequest
 from calve.engine.model.statuses import RunStatus
 from calve.engine.outbox import dump, wake_queue
-from calve.state.orchestration import commands, events, runs
+from calve.state.orchestration import runs
 from calve.workflow.definition import WorkflowDefinition
 from calve.workflow.definition.durations import timeout_ms
 from calve.workflow.definition.run_strategy import SEQUENTIAL, Rule
@@ -104,7 +105,7 @@ def enqueue(
     if rule in (Rule.LAST_ONLY, Rule.SERIAL_LATEST_ONLY):
         stop_queued(connection, workflow_id, now_ms)
     if rule is Rule.LAST_ONLY:
-        _ask_all_to_stop(connection, workflow_id, now_ms)
+        ask_live_to_end(connection, workflow_id, False, "run strategy", now_ms)
     status = RunStatus.STOPPED if outcome is StartOutcome.STOPPED else RunStatus.CREATED
     ended_at = now_ms if status.is_terminal else None
     text = to_text(params)
@@ -130,20 +131,6 @@ def enqueue(
     return started
 
 
-def note_run(connection: Connection, run: Started, status: RunStatus, now_ms: int) -> None:
-    """Note the status of a run that no engine owns."""
-    row = {
-        "at": now_ms,
-        "kind": "run",
-        "workflow_id": run.workflow_id,
-        "run": run.run,
-        "instance_id": run.instance_id,
-        "run_id": run.run_id,
-        "data": dump({"status": status.value}),
-    }
-    connection.execute(insert(events), row)
-
-
 def find_by_uuid(connection: Connection, workflow_id: str, request_id: str) -> Started | None:
     """What a request id has started before."""
     row = connection.execute(
@@ -154,53 +141,6 @@ def find_by_uuid(connection: Connection, workflow_id: str, request_id: str) -> S
     return Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.DUPLICATED, row.id)
 
 
-def stop_queued(
-    connection: Connection, workflow_id: str, now_ms: int, status: RunStatus = RunStatus.STOPPED
-) -> int:
-    """End all runs of a workflow that nobody has let through yet; how many there were."""
-    waiting = connection.execute(select(runs).where(runs.c.workflow_id == workflow_id, *_is_queued())).all()
-    for row in waiting:
-        end_queued(connection, row, status, now_ms)
-    return len(waiting)
-
-
-def end_queued(connection: Connection, row: Any, status: RunStatus, now_ms: int) -> bool:
-    """End one run that waits in the queue; false if it is no longer there."""
-    ended = connection.execute(
-        update(runs).where(runs.c.id == row.id, *_is_queued()).values(status=status.value, ended_at=now_ms)
-    )
-    if ended.rowcount != 1:
-        return False
-    started = Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.STOPPED, row.id)
-    note_run(connection, started, status, now_ms)
-    if row.parent_run is not None:
-        payload = dump({"instance_id": row.instance_id, "status": status.value})
-        ask(connection, row.parent_run, row.parent_step, "CHILD_ENDED", payload, "engine", now_ms)
-    return True
-
-
-def ask(
-    connection: Connection, run: int, step_id: str | None, kind: str, payload: str, author: str, now_ms: int
-) -> int:
-    """Ask the engine that owns a run for something; the key of the command."""
-    made = connection.execute(
-        insert(commands).values(
-            run=run, step_id=step_id, kind=kind, payload=payload, author=author, created_at=now_ms
-        )
-    ).inserted_primary_key
-    assert made is not None
-    return int(made[0])
-
-
-def is_status(status: RunStatus) -> Any:
-    """A condition that the partial index of that status serves: the status stands in the statement's text."""
-    return runs.c.status == literal_column(f"'{status.value}'")
-
-
-def _is_queued() -> tuple[Any, ...]:
-    return is_status(RunStatus.CREATED), ~runs.c.ready
-
-
 def _unfinished(connection: Connection, workflow_id: str) -> bool:
     return any(
         connection.execute(
@@ -208,12 +148,6 @@ def _unfinished(connection: Connection, workflow_id: str) -> bool:
         ).first()
         for status in (RunStatus.CREATED, RunStatus.IN_PROGRESS)
     )
-
-
-def _ask_all_to_stop(connection: Connection, workflow_id: str, now_ms: int) -> None:
-    live = select(runs.c.id).where(runs.c.workflow_id == workflow_id, is_status(RunStatus.IN_PROGRESS))
-    for run in connection.execute(live).scalars():
-        ask(connection, run, None, "STOP", "{}", "run strategy", now_ms)
 
 
 def _initiator(request: StartRequest, parent: Parent | None) -> dict[str, Any]:

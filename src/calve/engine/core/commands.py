@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from calve.engine.actions import control
-from calve.engine.actions.start import ask
+from calve.engine.actions.asking import ENGINE, ask
 from calve.engine.core import conclude, progress
 from calve.engine.core.batch import Batch
 from calve.engine.core.context import Core
@@ -18,6 +17,7 @@ from calve.engine.core.messages import CountAnew, GoOn
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.core.waiting import bypass_dependencies
+from calve.engine.model.commands import Command
 from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.state.orchestration import commands, runs
 
@@ -41,7 +41,7 @@ def take_commands(core: Core, batch: Batch) -> None:
         batch.connection.execute(
             update(commands).where(commands.c.id == row.id).values(done_at=batch.now_ms, refusal=refusal)
         )
-        if row.kind != progress.CHILD_ENDED:
+        if row.kind != Command.CHILD_ENDED:
             step = None if row.step_id is None else run.steps.get(row.step_id)
             data = {"action": row.kind, "author": row.author, "refusal": refusal}
             batch.record("action", run, data, step)
@@ -61,7 +61,7 @@ def _carry_out(core: Core, batch: Batch, run: RunState, row: Any) -> str | None:
     if run.status.is_terminal:
         return "the run is over"
     payload = json.loads(row.payload)
-    if row.kind == progress.CHILD_ENDED:
+    if row.kind == Command.CHILD_ENDED:
         message = CountAnew(run.id, row.step_id)
         if message not in batch.todo:
             batch.todo.append(message)
@@ -102,8 +102,8 @@ def _set_paused(batch: Batch, run: RunState, paused: bool) -> None:
     live = runs.c.status == RunStatus.IN_PROGRESS.value
     iterations = select(runs.c.id).where(runs.c.parent_run == run.id, runs.c.inline, live)
     for iteration in batch.connection.execute(iterations).scalars().all():
-        kind = control.PAUSE if paused else control.RESUME
-        ask(batch.connection, iteration, None, kind, "{}", "engine", batch.now_ms)
+        kind = Command.PAUSE if paused else Command.RESUME
+        ask(batch.connection, iteration, kind, ENGINE, batch.now_ms)
         batch.ask_for_sweep()
 
 
@@ -151,18 +151,18 @@ def _restart_step(core: Core, batch: Batch, run: RunState, step: StepState, payl
     return None
 
 
-_ENDS = {control.STOP: RunStatus.STOPPED, control.KILL: RunStatus.FAILED}
+_ENDS = {Command.STOP: RunStatus.STOPPED, Command.KILL: RunStatus.FAILED}
 _RUN_COMMANDS: dict[str, Callable[[Core, Batch, RunState], None]] = {
-    control.STOP: _stop,
-    control.KILL: _kill,
-    control.PAUSE: _pause,
-    control.RESUME: _resume,
+    Command.STOP: _stop,
+    Command.KILL: _kill,
+    Command.PAUSE: _pause,
+    Command.RESUME: _resume,
 }
 _STEP_COMMANDS: dict[str, Callable[[Core, Batch, RunState, StepState, Any], str | None]] = {
-    control.STEP_STOP: _end_step(S.STOPPED),
-    control.STEP_KILL: _end_step(S.FATALLY_FAILED),
-    control.STEP_SKIP: _end_step(S.SKIPPED),
-    control.STEP_BYPASS: _bypass,
-    control.STEP_RESUME: _resume_step,
-    control.STEP_RESTART: _restart_step,
+    Command.STEP_STOP: _end_step(S.STOPPED),
+    Command.STEP_KILL: _end_step(S.FATALLY_FAILED),
+    Command.STEP_SKIP: _end_step(S.SKIPPED),
+    Command.STEP_BYPASS: _bypass,
+    Command.STEP_RESUME: _resume_step,
+    Command.STEP_RESTART: _restart_step,
 }

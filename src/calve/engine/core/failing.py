@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from calve.engine.actions.start import ask, end_queued, note_run
-from calve.engine.model.requests import Started, StartOutcome
+from calve.engine.actions.asking import ENGINE, ask_to_end, note_end
 from calve.engine.model.statuses import ACTIVE, RETRYABLE, RunStatus, StepStatus
 from calve.engine.outbox import dump, wake_queue
 from calve.errors import ConflictError, UnreachableError
@@ -48,11 +47,8 @@ def fail_run(connection: Connection, fault: RunFaultError, now_ms: int) -> None:
         "remedy": "report this: it is a fault in Calve",
     }
     _write_end(connection, row.id, dump(error), now_ms)
-    started = Started(row.workflow_id, row.instance_id, row.run_id, row.uuid, StartOutcome.CREATED, row.id)
-    note_run(connection, started, RunStatus.FAILED, now_ms)
     _end_children(connection, row.id, now_ms)
-    if row.parent_run is not None:
-        ask(connection, row.parent_run, row.parent_step, "CHILD_ENDED", "{}", "engine", now_ms)
+    note_end(connection, row, RunStatus.FAILED, now_ms)
     if not row.inline:
         wake_queue(connection, row.workflow_id)
 
@@ -78,5 +74,4 @@ def _end_children(connection: Connection, run: int, now_ms: int) -> None:
         connection.execute(select(runs).where(runs.c.parent_run == run, runs.c.status.in_(live)))
     )
     for child in children:
-        if child.ready or not end_queued(connection, child, RunStatus.STOPPED, now_ms):
-            ask(connection, child.id, None, "STOP", "{}", "engine", now_ms)
+        ask_to_end(connection, child, False, ENGINE, now_ms)

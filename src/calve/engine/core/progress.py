@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calve.engine.actions.asking import tell_parent
 from calve.engine.core import attempt, conclude
 from calve.engine.core.batch import Batch
 from calve.engine.core.context import Core
@@ -9,13 +10,10 @@ from calve.engine.core.messages import ChildEnded, RetryDue, RunDue
 from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.model.statuses import RunStatus, StepStatus
-from calve.engine.outbox import dump
-from calve.state.orchestration import commands
 from calve.workflow.definition.run_strategy import Rule
 from calve.workflow.definition.steps import NO_CONDITION, FailureMode
 
 S = StepStatus
-CHILD_ENDED = "CHILD_ENDED"
 _STEP_END = {
     RunStatus.STOPPED: S.STOPPED,
     RunStatus.FAILED: S.FATALLY_FAILED,
@@ -142,14 +140,5 @@ def _tell_parent(core: Core, batch: Batch, run: RunState) -> None:
         tally = parent.steps[run.parent_step].tally
         batch.todo.append(ChildEnded(parent.id, run.parent_step, run.instance_id, run.status.value, tally))
         return
-    batch.connection.execute(
-        commands.insert().values(
-            run=run.parent_run,
-            step_id=run.parent_step,
-            kind=CHILD_ENDED,
-            payload=dump({"instance_id": run.instance_id, "status": run.status.value}),
-            author="engine",
-            created_at=batch.now_ms,
-        )
-    )
+    tell_parent(batch.connection, run.parent_run, run.parent_step, batch.now_ms)
     batch.ask_for_sweep()

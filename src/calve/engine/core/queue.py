@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import bindparam, func, select
 
-from calve.engine.actions.start import is_status
+from calve.engine.actions.asking import is_status
 from calve.engine.catalog.rows import WorkflowRow, find_locked
 from calve.engine.core.batch import Batch
 from calve.engine.core.context import Core

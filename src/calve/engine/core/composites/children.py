@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select, text, update
 
-from calve.engine.actions.start import ask, end_queued
+from calve.engine.actions.asking import ENGINE, ask_to_end
 from calve.engine.core.batch import Batch
 from calve.engine.core.graph import graph_of
 from calve.engine.core.messages import GoOn
@@ -116,7 +116,6 @@ def carry_complete_steps(batch: Batch, run: RunState, earlier_run_id: int) -> No
 
 def stop_children(core: Core, batch: Batch, run: RunState, step: StepState) -> int:
     """Ask all live runs of a step to end; how many there are."""
-    kind = "KILL" if step.ending is StepStatus.FATALLY_FAILED else "STOP"
     batch.flush()
     live = batch.connection.execute(
         select(runs).where(
@@ -125,16 +124,12 @@ def stop_children(core: Core, batch: Batch, run: RunState, step: StepState) -> i
             runs.c.status.in_([RunStatus.CREATED.value, RunStatus.IN_PROGRESS.value]),
         )
     ).all()
-    waiting = 0
+    kill = step.ending is StepStatus.FATALLY_FAILED
     for row in live:
-        status = RunStatus.FAILED if kind == "KILL" else RunStatus.STOPPED
-        if not row.ready and end_queued(batch.connection, row, status, batch.now_ms):
-            waiting += 1  # its end comes back as a command, as that of all others
-            continue
-        ask(batch.connection, row.id, None, kind, "{}", "engine", batch.now_ms)
-        waiting += 1
+        # The end of each of them comes back as a command, also of those that were in a queue.
+        ask_to_end(batch.connection, row, kill, ENGINE, batch.now_ms)
     batch.ask_for_sweep()
-    return waiting
+    return len(live)
 
 
 def count_children(batch: Batch, run: RunState, step: StepState) -> tuple[dict[str, int], int | None]:
