@@ -14,19 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calve.errors import CalveError
+    from calve.lake.lookback import LookbackAsk
     from calve.lake.model import Changes, Mode, Operation
+    from calve.ledger.asks import SourceAsk
     from calve.ledger.capture import Capture
     from calve.ledger.ledger import Ledger, connect
+    from calve.ledger.limits import CaptureLimits
     from calve.workflow.definition.building import Workflow, foreach, job, param, sel, subworkflow, while_
 
 __version__ = "0.1.0"
 __all__ = [
     "CalveError",
     "Capture",
+    "CaptureLimits",
     "Changes",
     "Ledger",
+    "LookbackAsk",
     "Mode",
     "Operation",
+    "SourceAsk",
     "Workflow",
     "__version__",
     "connect",
@@ -42,10 +48,13 @@ __all__ = [
 _MODULES = {
     "CalveError": "calve.errors",
     "Capture": "calve.ledger.capture",
+    "CaptureLimits": "calve.ledger.limits",
     "Changes": "calve.lake.model",
     "Ledger": "calve.ledger.ledger",
+    "LookbackAsk": "calve.lake.lookback",
     "Mode": "calve.lake.model",
     "Operation": "calve.lake.model",
+    "SourceAsk": "calve.ledger.asks",
     "Workflow": "calve.workflow.definition.building",
     "connect": "calve.ledger.ledger",
     "foreach": "calve.workflow.definition.building",

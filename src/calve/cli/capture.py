@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calve.cli import options, output
+from calve.lake.lookback import Lookback, LookbackAsk
 from calve.lake.model import Changes
-from calve.ledger.capture import Settled
+from calve.ledger.asks import SourceAsk
+from calve.ledger.capture import Capture, Settled
+from calve.ledger.limits import CaptureLimits
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_ALIASED = re.compile(r"(\w+)=(.+)")
 _StartFrom = Annotated[
     str | None,
     typer.Option(
@@ -22,6 +27,15 @@ _StartFrom = Annotated[
     ),
 ]
 _Parallel = Annotated[bool, typer.Option("--parallel", help="A further capture, disjoint from open ones.")]
+_MaxFiles = Annotated[int | None, typer.Option(help="Take at most so many files; the rest waits.")]
+_MaxRows = Annotated[int | None, typer.Option(help="Take at most so many rows; the rest waits.")]
+_MaxBytes = Annotated[int | None, typer.Option(help="Take at most so many bytes; the rest waits.")]
+_Lookback = Annotated[
+    str | None, typer.Option(help="Also tell what re-reading such a window would cost: 36h, 14d.")
+]
+_Ttl = Annotated[
+    str | None, typer.Option(help="How long the ICDC tables may stay: 12h, 7d.", show_default="icdc.ttl, 7d")
+]
 _Owner = Annotated[str | None, typer.Option(help="Who to note as the owner.", show_default="user@host:pid")]
 _Keep = Annotated[bool, typer.Option("--keep", help="Leave the ICDC tables where they are.")]
 _From = Annotated[
@@ -34,7 +48,10 @@ _To = Annotated[
 
 def capture(
     tables: Annotated[
-        list[str], typer.Argument(metavar="TABLE…", help="catalog.namespace.table, or namespace.table.")
+        list[str],
+        typer.Argument(
+            metavar="TABLE…", help="catalog.namespace.table, or namespace.table; alias=table names it."
+        ),
     ],
     consumer: options.ConsumerOption,
     mode: options.ModeOption = None,
@@ -46,15 +63,29 @@ def capture(
     start_from: _StartFrom = None,
     parallel: _Parallel = False,
     owner: _Owner = None,
+    max_files: _MaxFiles = None,
+    max_rows: _MaxRows = None,
+    max_bytes: _MaxBytes = None,
+    compare_lookback: _Lookback = None,
+    ttl: _Ttl = None,
     json_output: output.JsonOption = False,
 ) -> None:
     """Capture what changed in one or more tables since the consumer's checkpoint."""
     wanted = options.capture_options(mode, operations, on_other, range_column, identifier_column, branch)
+    window = options.duration(compare_lookback, "--compare-lookback")
     with options.open_ledger() as ledger:
         taken = ledger.take(
-            tables, consumer=consumer, options=wanted, start_from=start_from, parallel=parallel, owner=owner
+            [_source(table) for table in tables],
+            consumer=consumer,
+            options=wanted,
+            start_from=start_from,
+            parallel=parallel,
+            owner=owner,
+            limits=CaptureLimits(max_files, max_rows, max_bytes),
+            lookback=None if window is None else LookbackAsk(window),
+            ttl=options.duration(ttl, "--ttl"),
         )
-    output.emit(taken.to_json(), json_output, lambda console: _show_capture(console, taken.id, taken.sources))
+    output.emit(taken.to_json(), json_output, lambda console: _show_capture(console, taken))
 
 
 def commit(
@@ -105,10 +136,24 @@ def _emit_settled(settled: Settled, json_output: bool) -> None:
     output.emit(settled.to_json(), json_output, lambda console: console.print(*lines, sep="\n", markup=False))
 
 
-def _show_capture(console: Console, capture_id: str, sources: Sequence[Changes]) -> None:
-    console.print(f"capture {capture_id}")
-    for found in sources:
+def _source(text: str) -> SourceAsk:
+    named = _ALIASED.fullmatch(text)
+    return SourceAsk(text) if named is None else SourceAsk(named[2], alias=named[1])
+
+
+def _show_capture(console: Console, taken: Capture) -> None:
+    console.print(f"capture {taken.id}")
+    for at, found in enumerate(taken.sources):
         _show_changes(console, found)
+        if taken.record.lookback:
+            console.print(_lookback(taken.record.lookback[at]), markup=False)
+
+
+def _lookback(found: Lookback) -> str:
+    if found.amount is None:
+        return f"what {found.window} back would read is unknown: {found.unknown}"
+    amount = _amount(found.amount.files, found.amount.records, found.amount.bytes)
+    return f"{found.window} back of {found.column} would read {amount}"
 
 
 def _show_changes(console: Console, found: Changes) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from calve.cli import options, output
-from calve.errors import FailedError, UsageError
+from calve.errors import FailedError
 from calve.ledger.collect import Collected
-from calve.settings import parse_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +27,7 @@ def gc(
     json_output: output.JsonOption = False,
 ) -> None:
     """Remove ICDC tables that nobody needs any more. Never touches a source's files."""
-    limit = None if older_than is None else _duration(older_than)
+    limit = options.duration(older_than, "--older-than")
     with options.open_ledger() as ledger:
         collected = ledger.gc(limit, dry_run=dry_run, release_open=release_open)
     output.emit(collected.to_json(), json_output, lambda console: _show(console, collected))
@@ -37,15 +35,6 @@ def gc(
         raise FailedError("GC_INCOMPLETE", collected.failures[0], "run `calve gc` again later")
     if collected.failures:
         raise typer.Exit(FailedError.exit_code)
-
-
-def _duration(text: str) -> timedelta:
-    parsed = parse_duration(text)
-    if isinstance(parsed, timedelta):
-        return parsed
-    raise UsageError(
-        "DURATION_INVALID", f"found {text!r}; expected a duration such as 12h or 7d", "correct --older-than"
-    )
 
 
 def _show(console: Console, collected: Collected) -> None:

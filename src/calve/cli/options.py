@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
+from calve.errors import UsageError
 from calve.ledger.ledger import Ledger, connect
 from calve.ledger.options import CaptureOptions
+from calve.settings import parse_duration
 
 TableArgument = Annotated[str, typer.Argument(help="catalog.namespace.table, or namespace.table.")]
 CaptureIdArgument = Annotated[str, typer.Argument(help="As `calve capture` gave it.")]
@@ -46,6 +49,16 @@ def capture_options(
         range_columns=range_columns or (),
         identifier_columns=identifier_columns or (),
         branch=branch,
+    )
+
+
+def duration(text: str | None, option: str) -> timedelta | None:
+    """A duration as people write it. Raises DURATION_INVALID."""
+    parsed = None if text is None else parse_duration(text)
+    if parsed is None or isinstance(parsed, timedelta):
+        return parsed
+    raise UsageError(
+        "DURATION_INVALID", f"found {text!r}; expected a duration such as 12h or 7d", f"correct {option}"
     )
 
 

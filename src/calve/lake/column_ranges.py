@@ -8,7 +8,7 @@ from typing import Any
 
 from calve.errors import NotFoundError, UsageError
 from calve.lake.manifest import NAN_COUNTS, NULL_COUNTS, VALUE_COUNTS, Entry
-from calve.lake.metadata import TableMetadata, find_column, has_field
+from calve.lake.metadata import TableMetadata, find_nested, has_field
 from calve.lake.model import ColumnRange, Exactness
 from calve.lake.values import decode_bound, from_avro, is_ordered, is_truncated, to_json, transform_interval
 
@@ -28,8 +28,11 @@ class RangeColumn:
 
 
 def range_column(schema: Mapping[str, Any], name: str) -> RangeColumn:
-    """A column by its name. Raises RANGE_COLUMN_NOT_FOUND, _NESTED or _UNORDERED."""
-    column = find_column(schema, name)
+    """A column by its name, or a field inside structs by its dotted path.
+
+    Raises RANGE_COLUMN_NOT_FOUND, _NESTED or _UNORDERED.
+    """
+    column = find_nested(schema, name)
     if column is None:
         raise _missing_column(schema, name)
     if not is_ordered(column["type"]):
@@ -43,17 +46,28 @@ def range_column(schema: Mapping[str, Any], name: str) -> RangeColumn:
 
 
 def _missing_column(schema: Mapping[str, Any], name: str) -> UsageError:
-    top = name.split(".", maxsplit=1)[0]
-    if "." in name and find_column(schema, top) is not None:
+    repeated = _repeated_part(schema, name)
+    if repeated is not None:
         return UsageError(
             "RANGE_COLUMN_NESTED",
-            f"column {name!r} lies inside {top!r}; a range is taken of a top-level column",
-            "give a top-level column",
+            f"{name!r} lies inside {repeated!r}, which is a list or a map: files have no bounds of it",
+            "give a top-level column, or a field inside structs only",
         )
     known = ", ".join(column["name"] for column in schema["fields"])
     return NotFoundError(
         "RANGE_COLUMN_NOT_FOUND", f"there is no column {name!r}; there are {known}", "check the name"
     )
+
+
+def _repeated_part(schema: Mapping[str, Any], name: str) -> str | None:
+    """The leading part of a dotted path that is a list or a map, if there is one."""
+    parts = name.split(".")
+    for length in range(1, len(parts)):
+        part = ".".join(parts[:length])
+        found = find_nested(schema, part)
+        if found is not None and isinstance(found["type"], dict) and found["type"]["type"] != "struct":
+            return part
+    return None
 
 
 class RangeBuilder:
@@ -65,6 +79,7 @@ class RangeBuilder:
         self._lower: Any = None
         self._upper: Any = None
         self._exactness = Exactness.EXACT
+        self._unknown: str | None = None
         self._has_null: bool | None = False
         self._has_nan: bool | None = False
         self._partition_source = {
@@ -77,6 +92,16 @@ class RangeBuilder:
             for spec_id, fields in metadata.specs.items()
         }
 
+    @property
+    def unknown(self) -> str | None:
+        """Why the range cannot be known, if it cannot."""
+        return self._unknown
+
+    @property
+    def upper(self) -> Any:
+        """The greatest value so far, in the form that bounds are compared in; None if there is none."""
+        return self._upper
+
     def add(self, entry: Entry) -> None:
         """Take a data file into the range."""
         column = self._column
@@ -88,7 +113,7 @@ class RangeBuilder:
             )
             self._note(nulls, entry)
         elif self._is_absent(entry):
-            self._add_default()
+            self._add_default(entry)
         elif self._holds_no_value(entry, nulls):
             self._note(nulls, entry)
         else:
@@ -111,14 +136,14 @@ class RangeBuilder:
             return False
         return not has_field(self._metadata.schema_of(written_by), self._column.id)
 
-    def _add_default(self) -> None:
+    def _add_default(self, entry: Entry) -> None:
         default = self._column.initial_default
         if default is None:
             self._has_null = True
         elif self._column.type in _PLAIN_JSON:
             self._widen(default, default, inexact=False)
         else:
-            self._exactness = Exactness.UNKNOWN
+            self._give_up(f"{entry.path} was written before the column, which has a default value")
 
     def _holds_no_value(self, entry: Entry, nulls: int | None) -> bool:
         if nulls is None:
@@ -138,16 +163,20 @@ class RangeBuilder:
                 self._widen(*interval, inexact=transform != "identity")
                 return
         self._note(nulls, entry)
-        self._exactness = Exactness.UNKNOWN
+        self._give_up(f"{entry.path} has no statistics of it")
 
     def _widen(self, lower: Any, upper: Any, inexact: bool) -> None:
         if lower != lower or upper != upper:
-            self._exactness = Exactness.UNKNOWN  # a writer that takes NaN for a bound
+            self._give_up("a file has NaN for a bound")
             return
         self._lower = lower if self._lower is None else min(self._lower, lower)
         self._upper = upper if self._upper is None else max(self._upper, upper)
         if inexact:
             self.mark_inexact()
+
+    def _give_up(self, reason: str) -> None:
+        self._exactness = Exactness.UNKNOWN
+        self._unknown = self._unknown or f"the range of {self._column.name!r} is unknown: {reason}"
 
     def mark_inexact(self) -> None:
         """Say that the files hold rows that are not part of the change."""

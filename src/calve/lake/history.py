@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pyiceberg.io import FileIO
 
 from calve.errors import RefusedError
+from calve.lake.amounts import count
 from calve.lake.manifest import ADDED, DELETED
 from calve.lake.manifest_list import ManifestFile
 from calve.lake.metadata import Snapshot, TableMetadata
-from calve.lake.model import Operation, Segment
+from calve.lake.model import Mode, Operation, Segment
 from calve.lake.storage import load_manifest, load_manifest_list, map_files
 
 
@@ -144,10 +145,22 @@ def count_operations(effects: Sequence[SnapshotEffect]) -> dict[str, int]:
     return dict(Counter(effect.operation.value for effect in effects))
 
 
+_REMOVALS = ("deleted-data-files", "added-delete-files", "removed-delete-files", "deleted-records")
+
+
+def _removes_by_name(snapshot: Snapshot) -> bool:
+    return any(count(snapshot, key) for key in _REMOVALS)
+
+
 def only_appends_by_name(snapshots: Sequence[Snapshot]) -> bool:
     """Whether every snapshot calls itself an append and its own summary does not contradict."""
-    suspicious = ("deleted-data-files", "added-delete-files", "removed-delete-files", "deleted-records")
-    return all(
-        snapshot.operation == "append" and not any(int(snapshot.summary.get(key, 0)) for key in suspicious)
-        for snapshot in snapshots
-    )
+    return all(snapshot.operation == "append" and not _removes_by_name(snapshot) for snapshot in snapshots)
+
+
+def changes_rows(snapshot: Snapshot, mode: Mode) -> bool:
+    """Whether a capture in this mode shows anything of a snapshot, by the snapshot's own summary."""
+    if snapshot.operation == "replace" and count(snapshot, "added-records") <= count(
+        snapshot, "deleted-records"
+    ):
+        return False
+    return mode is not Mode.APPEND or not _removes_by_name(snapshot)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from calve.lake.amounts import Amount, added_by, count
 from calve.lake.history import trace
-from calve.lake.model import Segment
+from calve.lake.metadata import Snapshot
+from calve.lake.model import Operation, Segment
 from calve.lake.tables import SourceTable
+
+_WENT = ("deleted-data-files", "added-delete-files", "removed-delete-files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +25,36 @@ class Lag:
     oldest_timestamp_ms: int | None
 
 
-def measure_lag(table: SourceTable, segments: Iterable[Segment]) -> Lag:
-    """The lag over some stretches of history. Opens no file but the table's metadata."""
-    waiting = [snapshot for segment in segments for snapshot in trace(table.metadata, segment).snapshots]
-    counts = [
-        sum(int(snapshot.summary.get(key, 0)) for snapshot in waiting)
-        for key in ("added-data-files", "added-records", "added-files-size")
+NO_LAG = Lag(snapshots=0, files=0, records=0, bytes=0, oldest_timestamp_ms=None)
+
+
+def measure_lag(
+    table: SourceTable, segments: Iterable[Segment], operations: Collection[Operation] | None = None
+) -> Lag:
+    """The lag over some stretches of history; with `operations`, of the snapshots that did one of these.
+
+    Opens no file but the table's metadata.
+    """
+    waiting = [
+        snapshot
+        for segment in segments
+        for snapshot in trace(table.metadata, segment).snapshots
+        if operations is None or summary_operation(snapshot) in operations
     ]
+    added = sum(map(added_by, waiting), Amount())
     oldest = min((snapshot.timestamp_ms for snapshot in waiting), default=None)
-    return Lag(len(waiting), counts[0], counts[1], counts[2], oldest)
+    return Lag(len(waiting), added.files, added.records, added.bytes, oldest)
+
+
+def summary_operation(snapshot: Snapshot) -> Operation:
+    """What a snapshot did, as its summary counts it; by the name it was given where it counts nothing."""
+    added_rows, deleted_rows = count(snapshot, "added-records"), count(snapshot, "deleted-records")
+    if snapshot.operation == "replace" and added_rows <= deleted_rows:
+        return Operation.REPLACE
+    came = count(snapshot, "added-data-files") > 0
+    if any(count(snapshot, key) > 0 for key in _WENT):
+        return Operation.OVERWRITE if came else Operation.DELETE
+    if came:
+        return Operation.APPEND
+    named = {found.value: found for found in Operation}
+    return named.get(snapshot.operation or "", Operation.APPEND)

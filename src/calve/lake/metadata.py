@@ -112,6 +112,10 @@ class TableMetadata:
             )
         return Snapshot.parse(raw)
 
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """All snapshots that are in the metadata, those of all branches, in the order of the file."""
+        return tuple(map(Snapshot.parse, self._by_id.values()))
+
     def refs(self) -> Mapping[str, Mapping[str, Any]]:
         """Branches and tags by name."""
         refs: Mapping[str, Mapping[str, Any]] = self.raw.get("refs") or {}
@@ -207,18 +211,19 @@ class TableMetadata:
     def field_type(self, field_id: int) -> Any:
         """The newest type of a top-level or nested field, also of one that was dropped; else None."""
         for schema in reversed(list(self.schemas.values())):
-            found = _find_field(schema, field_id)
+            found = find_field(schema, field_id)
             if found is not None:
                 return found["type"]
         return None
 
 
-def _find_field(struct: Mapping[str, Any], field_id: int) -> Mapping[str, Any] | None:
+def find_field(struct: Mapping[str, Any], field_id: int) -> Mapping[str, Any] | None:
+    """A field of a schema by its id, also inside structs, or None."""
     for column in struct["fields"]:
         if column["id"] == field_id:
             return column  # type: ignore[no-any-return]
         if isinstance(column["type"], dict) and column["type"].get("type") == "struct":
-            found = _find_field(column["type"], field_id)
+            found = find_field(column["type"], field_id)
             if found is not None:
                 return found
     return None
@@ -226,9 +231,22 @@ def _find_field(struct: Mapping[str, Any], field_id: int) -> Mapping[str, Any] |
 
 def has_field(schema: Mapping[str, Any], field_id: int) -> bool:
     """Whether a schema has a field of this id, also inside structs."""
-    return _find_field(schema, field_id) is not None
+    return find_field(schema, field_id) is not None
 
 
 def find_column(schema: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """A top-level column by its name, or None."""
     return next((column for column in schema["fields"] if column["name"] == name), None)
+
+
+def find_nested(schema: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
+    """A column by its name, or a field inside structs by its dotted path, or None."""
+    found = find_column(schema, path)
+    at = path.find(".")
+    while found is None and at >= 0:
+        # A name may have dots of its own, so every split is tried.
+        outer = find_column(schema, path[:at])
+        if outer is not None and isinstance(outer["type"], dict) and outer["type"]["type"] == "struct":
+            found = find_nested(outer["type"], path[at + 1 :])
+        at = path.find(".", at + 1)
+    return found

@@ -87,6 +87,10 @@ class ChangeStats:
         """The ranges by column."""
         return {name: builder.build() for name, builder in self.ranges.items()}
 
+    def warnings(self) -> tuple[str, ...]:
+        """Why ranges cannot be known, one for each that cannot."""
+        return tuple(x.unknown for x in self.ranges.values() if x.unknown is not None)
+
     def partition_values(self) -> tuple[Mapping[str, Any], ...]:
         """The partitions of the change, as names and readable values; none for unpartitioned specs."""
         shown = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import (
@@ -42,10 +43,10 @@ class SourceTable:
 
     def refresh(self) -> SourceTable:
         """The table as it is now; this same object where nothing happened."""
-        location, io = _locate(self.lake, self.name)
+        location, io = locate_table(self.lake, self.name)
         if location == self.metadata.metadata_location:
             return self
-        return _read(self.lake, self.name, location, io)
+        return read_table(self.lake, self.name, location, io)
 
 
 def open_table(lake: Lake, name: str) -> SourceTable:
@@ -55,11 +56,15 @@ def open_table(lake: Lake, name: str) -> SourceTable:
     or METADATA_CORRUPT, and CATALOG_UNREACHABLE when the catalog does not answer.
     """
     resolved = lake.resolve(name)
-    location, io = _locate(lake, resolved)
-    return _read(lake, resolved, location, io)
+    location, io = locate_table(lake, resolved)
+    return read_table(lake, resolved, location, io)
 
 
-def _read(lake: Lake, name: TableName, location: str, io: FileIO | None) -> SourceTable:
+def read_table(lake: Lake, name: TableName, location: str, io: FileIO | None) -> SourceTable:
+    """The table whose metadata file is there; `io` is what its catalog hands out to read it with, or None.
+
+    Raises as `open_table` does.
+    """
     reader = io or load_file_io(lake.catalog(name.catalog).properties, location)
     raw = read_json(reader, location)
     if not isinstance(raw, dict) or not {"format-version", "location"} <= raw.keys():
@@ -69,17 +74,18 @@ def _read(lake: Lake, name: TableName, location: str, io: FileIO | None) -> Sour
     return SourceTable(lake, name, metadata, reader)
 
 
-def _locate(lake: Lake, name: TableName) -> tuple[str, FileIO | None]:
-    """Where the table's metadata is, and the FileIO to read it with if the catalog hands one out."""
+def locate_table(lake: Lake, name: TableName) -> tuple[str, FileIO | None]:
+    """Where the table's metadata is, and the FileIO to read it with if the catalog hands one out.
+
+    Raises as `open_table` does where the catalog has no such table, or does not answer.
+    """
     catalog = lake.catalog(name.catalog)
     try:
         return call(partial(_ask, catalog, name), f"catalog {name.catalog}")
     except NoSuchIcebergTableError as error:
-        raise _not_iceberg(name) from error
+        raise not_iceberg(name) from error
     except (NoSuchTableError, NoSuchNamespaceError) as error:
-        raise NotFoundError(
-            "TABLE_NOT_FOUND", f"there is no table {name}", "check the name, and that it is in this catalog"
-        ) from error
+        raise not_found(name) from error
     except (ForbiddenError, UnauthorizedError) as error:
         raise UsageError(
             "TABLE_NOT_READABLE", f"{name} may not be read: {error}", "ask for read access to the table"
@@ -87,10 +93,15 @@ def _locate(lake: Lake, name: TableName) -> tuple[str, FileIO | None]:
 
 
 def _ask(catalog: Catalog, name: TableName) -> tuple[str, FileIO | None]:
-    if type(catalog).__name__ == "SqlCatalog":
-        return _ask_sql(catalog, name), None  # type: ignore[arg-type]
+    if is_sql(catalog):
+        return _ask_sql(catalog, name), None
     table = catalog.load_table(name.identifier)
     return table.metadata_location, table.io
+
+
+def is_sql(catalog: Catalog) -> TypeGuard[SqlCatalog]:
+    """Whether a catalog keeps its tables in a database that can be asked directly."""
+    return type(catalog).__name__ == "SqlCatalog"
 
 
 def _ask_sql(catalog: SqlCatalog, name: TableName) -> str:
@@ -110,12 +121,27 @@ def _ask_sql(catalog: SqlCatalog, name: TableName) -> str:
         row = connection.execute(query, keys).mappings().first()
     if row is None:
         raise NoSuchTableError(str(name))
-    if row.get("iceberg_type") == "VIEW" or not row["metadata_location"]:
+    location = location_in(row)
+    if location is None:
         raise NoSuchIcebergTableError(str(name))
-    return str(row["metadata_location"])
+    return location
 
 
-def _not_iceberg(name: TableName) -> UsageError:
+def location_in(row: Mapping[Any, Any]) -> str | None:
+    """The metadata location in a row of a SQL catalog; None for a view, or for what is no Iceberg table."""
+    location = row["metadata_location"]
+    return str(location) if location and row.get("iceberg_type") != "VIEW" else None
+
+
+def not_found(name: TableName) -> NotFoundError:
+    """The error for a table that is not there."""
+    return NotFoundError(
+        "TABLE_NOT_FOUND", f"there is no table {name}", "check the name, and that it is in this catalog"
+    )
+
+
+def not_iceberg(name: TableName) -> UsageError:
+    """The error for what is there and is no Iceberg table."""
     return UsageError(
         "TABLE_NOT_ICEBERG", f"{name} is not an Iceberg table", "give the name of an Iceberg table"
     )

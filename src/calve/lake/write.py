@@ -282,7 +282,7 @@ class ChangeWriter:
             ranges=self._stats.column_ranges(),
             partitions=self._stats.partition_values(),
             steps=result.steps,
-            warnings=warnings,
+            warnings=(*warnings, *self._stats.warnings()),
             lineage=result.lineage,
             identifier_columns=plan.request.identifier_columns,
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calve.errors import FailedError, UsageError
+from calve.errors import FailedError, NotFoundError, UsageError
 from calve.lake.model import Changes
 from calve.ledger.records import CaptureRecord
 from calve.state.clock import to_iso
@@ -95,6 +95,23 @@ class Capture:
             )
         return found[0]
 
+    def source(self, alias: str) -> Changes:
+        """The changes of the table of that alias. Raises ALIAS_NOT_FOUND."""
+        for own in self.record.sources:
+            if own.alias == alias and own.changes is not None:
+                return own.changes
+        known = ", ".join(own.alias for own in self.record.sources)
+        raise NotFoundError(
+            "ALIAS_NOT_FOUND",
+            f"capture {self.id} has no table of the alias {alias!r}; it has {known}",
+            "check the alias",
+        )
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The alias of each table, in the order of `sources`."""
+        return tuple(own.alias for own in self.record.sources)
+
     def commit(self, keep: bool = False) -> Settled:
         """Its changes are processed. Safe to repeat; with `keep` the ICDC tables stay."""
         return self._commit(self.id, keep)
@@ -106,9 +123,16 @@ class Capture:
     def to_json(self) -> dict[str, Any]:
         """The capture as the CLI and the API show it: flat with one table."""
         head = {"capture_id": self.id, "consumer": self.consumer}
-        if len(self.sources) == 1:
-            return {**head, **self.changes.to_json()}
-        return {**head, "sources": [changes.to_json() for changes in self.sources]}
+        shown = [self._source_json(at, changes) for at, changes in enumerate(self.sources)]
+        return {**head, **shown[0]} if len(shown) == 1 else {**head, "sources": shown}
+
+    def _source_json(self, at: int, changes: Changes) -> dict[str, Any]:
+        lookback = self.record.lookback
+        return {
+            **changes.to_json(),
+            "alias": self.record.sources[at].alias,
+            "lookback": lookback[at].to_json() if lookback else None,
+        }
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

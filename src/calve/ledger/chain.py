@@ -78,14 +78,15 @@ class Chain:
         return free if mode is Mode.APPEND else free[:1]
 
     def hold(self, capture_id: str, segments: Sequence[Segment]) -> Chain:
-        """The chain after a capture took `segments`, which `next_segments` gave."""
+        """The chain after a capture took `segments`: the first of those that `next_segments` gave,
+        of which the last may end earlier. What is left of a gap then stays a gap."""
         wanted = [segment for segment in segments if not is_empty(segment)]
         links = list(self.links)
         for segment in wanted:
             held = Link(segment, LinkState.HELD, capture_id)
-            gap = Link(segment, LinkState.GAP)
-            if gap in links:
-                links[links.index(gap)] = held
+            at = _gap_from(links, segment.from_snapshot_exclusive)
+            if at is not None:
+                links[at : at + 1] = [held, *_rest(links[at].span, segment)]
             elif segment.from_snapshot_exclusive == _end_of(links, self.frontier):
                 links.append(held)
             else:
@@ -128,6 +129,19 @@ class Chain:
 def is_empty(segment: Segment) -> bool:
     """Whether a stretch starts where it ends."""
     return segment.from_snapshot_exclusive == segment.to_snapshot_inclusive
+
+
+def _gap_from(links: Sequence[Link], start: int | None) -> int | None:
+    """The place of the oldest gap that starts there. After rollbacks several may, and gaps are
+    taken oldest first."""
+    starts = (x.state is LinkState.GAP and x.span.from_snapshot_exclusive == start for x in links)
+    return next((at for at, found in enumerate(starts) if found), None)
+
+
+def _rest(gap: Segment, taken: Segment) -> list[Link]:
+    """What stays of a gap of which the beginning was taken."""
+    rest = Segment(taken.to_snapshot_inclusive, gap.to_snapshot_inclusive)
+    return [] if is_empty(rest) else [Link(rest, LinkState.GAP)]
 
 
 def _end_of(links: Sequence[Link], frontier: int | None) -> int | None:

@@ -8,66 +8,136 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from calve.errors import RefusedError, UsageError
+from calve.lake.lookback import LookbackAsk
 from calve.lake.model import Segment
 from calve.lake.tables import SourceTable
+from calve.ledger.abandoned import Stranded
+from calve.ledger.asks import Source
 from calve.ledger.chain import Chain
+from calve.ledger.limits import CaptureLimits, Offer, cut
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position
 from calve.ledger.start import start_of
 from calve.ledger.transact import position_ids
+
+#: A position as it was read, with the chain that the stretches were chosen from.
+Taking = tuple[Position, tuple[Segment, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A request for a capture. With a `run_ref` only captures of that run are given back."""
 
-    tables: tuple[str, ...]
+    sources: tuple[Source, ...]
     consumer: str
     options: CaptureOptions
     start_from: str | None
+    start_once: bool  # a start that was given counts for new positions, and is no mistake elsewhere
     parallel: bool
     owner: str
     run_ref: str | None
+    limits: CaptureLimits
+    lookback: LookbackAsk | None
+    ttl: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A table of the request, and the consumer's position in it (`id` None: never seen)."""
 
+    source: Source
     table: SourceTable
     position: Position
 
     def head(self) -> int | None:
-        """The newest snapshot of the branch."""
-        return self.table.metadata.current_snapshot_id(self.position.branch)
+        """The newest snapshot of the branch. Raises BRANCH_NOT_FOUND or NOT_A_BRANCH."""
+        name, branch = self.table.name, self.position.branch
+        try:
+            return self.table.metadata.current_snapshot_id(branch)
+        except UsageError as error:
+            remedy = error.remedy
+            if self.position.known:
+                remedy += (
+                    f"; if it is gone for good, `calve checkpoint reset {name} --branch {branch} "
+                    f"--consumer {self.position.consumer}` forgets the position on it"
+                )
+            raise type(error)(error.code, f"{name}: {error.message}", remedy) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """A new capture: its stretches, and the idle captures that it takes the place of."""
+    """A new capture: its stretches, and the captures that it takes the place of, idle or abandoned."""
 
-    takes: tuple[tuple[Position, tuple[Segment, ...]], ...]
+    takes: tuple[Taking, ...]
     supersedes: tuple[CaptureRecord, ...]
+    abandoned: tuple[Stranded, ...]
 
 
-def choose(ask: Ask, spots: Sequence[Spot], open_captures: Sequence[CaptureRecord]) -> CaptureRecord | Take:
-    """The open capture to give back, or what a new one takes.
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """An abandoned capture that goes on in the hands of another run, and those that are released."""
 
-    Raises CAPTURE_OPEN if another open capture is in the way, and CHECKPOINT_EXISTS if a start
-    is given for a position that has one.
+    adopted: Stranded
+    abandoned: tuple[Stranded, ...]
+
+
+def choose(
+    ask: Ask,
+    spots: Sequence[Spot],
+    open_captures: Sequence[CaptureRecord],
+    stranded: Sequence[Stranded] = (),
+) -> CaptureRecord | Adopt | Take:
+    """The open capture to give back or to take over, or what a new one takes.
+
+    `stranded` are those of the open captures whose runs have ended. What landed in a target must
+    not be written again, so the oldest of them that has landed writes is taken over as it is, and
+    the others are released. Raises CAPTURE_OPEN if another open capture is in the way, and
+    CHECKPOINT_EXISTS if a start is given for a position that has one.
     """
     wanted = {spot.position.id for spot in spots}
     mine = [record for record in open_captures if _belongs(record, ask)]
     busy = [record for record in mine if not record.is_idle]
     if busy:
         return _give_back(ask, _same_tables(busy, wanted), busy[0])
-    if not any(_unheld(spot) for spot in spots):
+    left = tuple(x for x in stranded if not x.landed)
+    for landed in (x for x in stranded if x.landed):
+        _give_back(ask, _same_tables([landed.record], wanted), landed.record)
+        return Adopt(landed, left)
+    if not left and not any(_unheld(spot) for spot in spots):
         for record in _same_tables(open_captures, wanted):
-            if record.is_idle and record.run_ref == ask.run_ref and record.options == ask.options:
+            if record.is_idle and record.run_ref == ask.run_ref and _same_options(record, ask, spots):
                 return _give_back(ask, [record], record)
-    return Take(tuple(_take(ask, spot, open_captures, mine) for spot in spots), tuple(mine))
+    superseded = [*mine, *(x.record for x in left)]
+    takes = [_take(ask, spot, open_captures, superseded) for spot in spots]
+    return Take(_limited(ask, spots, takes, superseded), tuple(mine), left)
+
+
+def _limited(
+    ask: Ask, spots: Sequence[Spot], takes: Sequence[Taking], superseded: Sequence[CaptureRecord]
+) -> tuple[Taking, ...]:
+    """What the limits leave of what could be taken.
+
+    What an idle capture had shows no change, and the one in its place must come further: a consumer
+    may leave empty captures alone and ask again.
+    """
+    limits = ask.limits
+    if limits == CaptureLimits():
+        return tuple(takes)
+    offers = [Offer(x.table.metadata, segments) for x, (_, segments) in zip(spots, takes, strict=True)]
+    tried = [_stretches(record) for record in superseded if record.is_idle]
+    while True:
+        taken = cut(limits, ask.options.mode, offers)
+        limited = tuple((position, some) for (position, _), some in zip(takes, taken, strict=True))
+        if limited == tuple(takes) or {x.id: some for x, some in limited} not in tried:
+            return limited
+        limits = limits.doubled()
+
+
+def _stretches(record: CaptureRecord) -> dict[int | None, tuple[Segment, ...]]:
+    return {source.position_id: source.segments for source in record.sources}
 
 
 def _belongs(record: CaptureRecord, ask: Ask) -> bool:
@@ -80,6 +150,17 @@ def _same_tables(records: Iterable[CaptureRecord], wanted: set[int | None]) -> l
     return [record for record in records if position_ids(record) == wanted]
 
 
+def _same_options(record: CaptureRecord, ask: Ask, spots: Sequence[Spot]) -> bool:
+    asked = {spot.position.id: spot.source.options.range_columns for spot in spots}
+    same_columns = all(asked[source.position_id] == source.range_columns for source in record.sources)
+    return same_columns and _apart_from_sources(record.options) == _apart_from_sources(ask.options)
+
+
+def _apart_from_sources(options: CaptureOptions) -> CaptureOptions:
+    """The options without those that each source has for itself."""
+    return replace(options, range_columns=(), branch="")
+
+
 def _unheld(spot: Spot) -> bool:
     return not spot.position.known or bool(spot.position.chain.unheld(spot.head()))
 
@@ -89,16 +170,16 @@ def _give_back(ask: Ask, candidates: Sequence[CaptureRecord], blocking: CaptureR
         held = ", ".join(source.table_name for source in blocking.sources)
         raise _in_the_way(blocking, f"is open for {held}, which is not what is asked for now")
     record = candidates[0]
-    if ask.start_from is not None and ask.start_from != record.start_from:
+    if ask.start_from is not None and ask.start_from != record.start_from and not ask.start_once:
         raise _has_start(ask, record.sources[0].table_name)
-    if replace(ask.options, range_columns=()) != replace(record.options, range_columns=()):
+    if _apart_from_sources(ask.options) != _apart_from_sources(record.options):
         raise _in_the_way(record, f"is open with other options ({_differences(ask, record)})")
     return record
 
 
 def _take(
     ask: Ask, spot: Spot, open_captures: Sequence[CaptureRecord], superseded: Sequence[CaptureRecord]
-) -> tuple[Position, tuple[Segment, ...]]:
+) -> Taking:
     position = replace(spot.position, table_name=str(spot.table.name))
     touching = [record for record in open_captures if position.id in position_ids(record)]
     if _starts_here(ask, position, touching):
@@ -120,7 +201,7 @@ def _starts_here(ask: Ask, position: Position, touching: Sequence[CaptureRecord]
     nothing is settled is a retry, so it changes nothing."""
     if not position.known:
         return True
-    if ask.start_from is None:
+    if ask.start_from is None or ask.start_once:
         return False
     if position.settled_at is not None or any(x.start_from != ask.start_from for x in touching):
         raise _has_start(ask, position.table_name)
@@ -144,5 +225,5 @@ def _in_the_way(record: CaptureRecord, reason: str) -> RefusedError:
 
 
 def _differences(ask: Ask, record: CaptureRecord) -> str:
-    asked, found = ask.options.to_json(), record.options.to_json()
+    asked, found = (_apart_from_sources(x.options).to_json() for x in (ask, record))
     return ", ".join(f"{key} {found[key]}, asked {asked[key]}" for key in found if found[key] != asked[key])

@@ -19,7 +19,7 @@ class Collected:
     """What a collection did, or would do."""
 
     dropped: tuple[str, ...]  # captures whose ICDC tables went
-    stale_open: tuple[str, ...]  # captures that are open for longer than the limit
+    stale_open: tuple[str, ...]  # captures that are open for longer than their ttl or the limit
     released: tuple[str, ...]  # those of them that were released
     orphans: tuple[str, ...]  # locations of half-written ICDC tables that went
     failures: tuple[str, ...]  # what could not be removed, and why
@@ -53,18 +53,19 @@ def collect(
 ) -> Collected:
     """Drop the tables of ended captures, and what crashed captures left behind.
 
-    Open captures are reported, and released only if that is asked for: their owner may just
-    be slow.
+    Open captures that are past their ttl, or older than `older_than` if they have none, are
+    reported, and released only if that is asked for: their owner may just be slow.
     """
-    limit = now_ms() - int(older_than.total_seconds() * 1000)
-    stale = tuple(record.id for record in store.open_captures() if record.created_at < limit)
+    now = now_ms()
+    limit = now - int(older_than.total_seconds() * 1000)
+    stale = tuple(record.id for record in store.open_captures() if _is_stale(record, limit, now))
     releasing = stale if release_open else ()
     if dry_run:
         dropped = (*(record.id for record in _droppable(store)), *releasing)
         orphans = collect_orphans(lake, icdc, _needed(store), older_than, dry_run=True)
         return Collected(dropped, stale, releasing, tuple(orphans), (), dry_run=True)
     for capture_id in releasing:
-        store.release(capture_id, f"open for longer than {older_than}")
+        store.release(capture_id, f"open for longer than its ttl, or than {older_than}")
     outcome = [(record.id, drop_tables(lake, store, record)) for record in _droppable(store)]
     return Collected(
         dropped=tuple(capture_id for capture_id, failure in outcome if failure is None),
@@ -76,8 +77,19 @@ def collect(
     )
 
 
+def _is_stale(record: CaptureRecord, limit: int, now: int) -> bool:
+    """Whether a capture is past its own time, or, if it has none, older than the limit."""
+    return record.created_at < limit if record.expires_at is None else record.expires_at <= now
+
+
 def _droppable(store: Store) -> list[CaptureRecord]:
-    return [record for record in store.undropped() if not record.keep]
+    """Ended captures whose tables may go; those that are to be kept stay for their ttl."""
+    now = now_ms()
+    return [
+        record
+        for record in store.undropped()
+        if not record.keep or (record.expires_at is not None and record.expires_at <= now)
+    ]
 
 
 def _needed(store: Store) -> set[str]:

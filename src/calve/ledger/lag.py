@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from calve.errors import CalveError, NotFoundError
-from calve.lake import Lag, Lake, measure_lag, open_table
+from calve.lake import Lag, Lake, SourceTable, measure_lag
+from calve.lake.lag import NO_LAG
+from calve.lake.locating import open_tables
 from calve.ledger.records import CaptureRecord, Position
 from calve.state.clock import now_ms
-
-_NOTHING = Lag(snapshots=0, files=0, records=0, bytes=0, oldest_timestamp_ms=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +47,37 @@ class ConsumerLag:
         }
 
 
-def lag_of(lake: Lake, position: Position, open_captures: Sequence[CaptureRecord]) -> ConsumerLag:
-    """The lag at one position. A table that cannot be read is reported, not raised."""
-    held = tuple(x.id for x in open_captures if position.id in {source.position_id for source in x.sources})
+def lags_of(
+    lake: Lake, positions: Sequence[Position], open_captures: Sequence[CaptureRecord]
+) -> list[ConsumerLag]:
+    """The lag at each position; each table is opened once, and one that cannot be is reported, not raised."""
+    tables = open_tables(lake, (position.table_name for position in positions))
+    held: dict[int, list[str]] = defaultdict(list)
+    for record in open_captures:
+        for source in record.sources:
+            held[source.position_id].append(record.id)
+    return [
+        _lag_of(position, tables[position.table_name], tuple(held[position.id or 0]))
+        for position in positions
+    ]
+
+
+def _lag_of(position: Position, table: SourceTable | CalveError, held: tuple[str, ...]) -> ConsumerLag:
     try:
-        table = open_table(lake, position.table_name)
+        if isinstance(table, CalveError):
+            raise table
         if table.uuid != position.table_uuid:
-            raise _gone(position, table.uuid)
+            raise recreated(position, table.uuid)
         head = table.metadata.current_snapshot_id(position.branch)
         behind = position.chain.uncommitted(head)
-        lag = measure_lag(table, behind) if behind else _NOTHING
+        lag = measure_lag(table, behind) if behind else NO_LAG
     except CalveError as error:
         return ConsumerLag(position, None, None, held, error)
     return ConsumerLag(position, head, lag, held, None)
 
 
-def _gone(position: Position, found: str) -> NotFoundError:
+def recreated(position: Position, found: str) -> NotFoundError:
+    """The error for a position in a table that was dropped and made anew under the same name."""
     return NotFoundError(
         "TABLE_RECREATED",
         f"{position.table_name} is another table now: found uuid {found}, expected {position.table_uuid}",

@@ -15,23 +15,29 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from sqlalchemy import ColumnElement
 
-from calve.errors import CalveError, NotFoundError, UsageError
-from calve.lake import Lake, open_table, plan_changes, verify_changes, write_changes
+from calve.errors import CalveError, NotFoundError
+from calve.lake import Lake, LookbackAsk, open_table, plan_changes, verify_changes, write_changes
 from calve.lake.model import Changes, Segment
+from calve.ledger.abandoned import IsAbandoned
+from calve.ledger.asks import SourceAsk, resolve_sources
 from calve.ledger.capture import Capture, Settled
 from calve.ledger.checkpoints import Checkpoint
 from calve.ledger.choosing import Ask
 from calve.ledger.collect import Collected, collect, drop_tables
-from calve.ledger.lag import ConsumerLag, lag_of
+from calve.ledger.lag import ConsumerLag, lags_of
+from calve.ledger.limits import CaptureLimits
 from calve.ledger.options import CaptureOptions, check_consumer
 from calve.ledger.placing import Place, reset_position, set_position
 from calve.ledger.records import CaptureRecord
+from calve.ledger.savings import savings_of
 from calve.ledger.start import start_of
 from calve.ledger.store import Store
 from calve.ledger.taking import Taker
+from calve.ledger.writes import has_landed, writes_of
 from calve.ledger.writing import change_request
 from calve.settings import Settings, load_settings
 from calve.state.database import Database
@@ -48,9 +54,14 @@ class Ledger:
         self._store = Store(self._database)
         self._taker = Taker(self.lake, self._store, settings.icdc)
 
+    @property
+    def database(self) -> Database:
+        """The state that the ledger is kept in."""
+        return self._database
+
     def capture(
         self,
-        *tables: str,
+        *tables: str | SourceAsk,
         consumer: str,
         mode: str | None = None,
         operations: str | Iterable[str] | None = None,
@@ -62,12 +73,17 @@ class Ledger:
         parallel: bool = False,
         owner: str | None = None,
         run_ref: str | None = None,
+        limits: CaptureLimits | None = None,
+        lookback: LookbackAsk | None = None,
+        ttl: timedelta | None = None,
     ) -> Capture:
         """What changed in the tables since the consumer's checkpoint.
 
         Asked again while the capture is open, the same one comes back, with the same bounds;
         `parallel` asks for a further, disjoint one. `start_from` says where a consumer without
         a checkpoint starts, after that snapshot: earliest, latest, a moment, a snapshot id or a ref.
+        `limits` cut the capture between two snapshots, and the rest is the next one's; `lookback`
+        measures what a window of time would read instead; `ttl` is how long the ICDC tables may stay.
         """
         options = CaptureOptions.parse(
             mode=mode,
@@ -85,42 +101,61 @@ class Ledger:
             parallel=parallel,
             owner=owner,
             run_ref=run_ref,
+            limits=limits,
+            lookback=lookback,
+            ttl=ttl,
         )
 
     def take(
         self,
-        tables: Sequence[str],
+        sources: Sequence[str | SourceAsk],
         *,
         consumer: str,
         options: CaptureOptions,
         start_from: str | int | None = None,
+        start_once: bool = False,
         parallel: bool = False,
         owner: str | None = None,
         run_ref: str | None = None,
+        limits: CaptureLimits | None = None,
+        is_abandoned: IsAbandoned | None = None,
+        lookback: LookbackAsk | None = None,
+        ttl: timedelta | None = None,
     ) -> Capture:
         """`capture`, with the options in one piece. With a `run_ref`, that run's open capture is
-        what comes back, whatever other runs of the consumer have open."""
+        what comes back, whatever other runs of the consumer have open.
+
+        `is_abandoned` says of a `run_ref` whether that run has ended. Its open capture is released,
+        and the new one covers it; but if writes under it have landed, this run takes it over as it
+        is, so that nothing is written twice, and what is newer waits for the next capture.
+        With `start_once` a `start_from` counts for positions that are new, and is no mistake elsewhere.
+        """
         ask = Ask(
-            tables=_named(tables),
+            sources=resolve_sources(sources, options),
             consumer=check_consumer(consumer),
             options=options,
             start_from=None if start_from is None else str(start_from),
+            start_once=start_once,
             parallel=parallel,
             owner=owner or default_owner(),
             run_ref=run_ref,
+            limits=limits or CaptureLimits(),
+            lookback=lookback,
+            ttl=ttl,
         )
-        return self._hand_out(self._taker.take(ask))
+        return self._hand_out(self._taker.take(ask, is_abandoned))
 
     def get(self, capture_id: str) -> Capture:
         """A capture by its id. Raises CAPTURE_NOT_FOUND."""
         return self._hand_out(self._store.capture(capture_id))
 
-    def commit(self, capture_id: str, keep: bool = False) -> Settled:
+    def commit(self, capture_id: str, keep: bool = False, run_ref: str | None = None) -> Settled:
         """The capture's changes are processed. Safe to repeat; with `keep` its ICDC tables stay.
 
-        Raises CAPTURE_NOT_FOUND, CAPTURE_RELEASED, CAPTURE_NOT_READY or CAPTURE_OVERLAP.
+        Raises CAPTURE_NOT_FOUND, CAPTURE_RELEASED, CAPTURE_NOT_READY or CAPTURE_OVERLAP, and, with
+        a `run_ref`, CAPTURE_TAKEN_OVER if the capture belongs to another run now.
         """
-        return self._settled(self._store.commit(capture_id, keep))
+        return self._settled(self._store.commit(capture_id, keep, run_ref))
 
     def release(self, capture_id: str, reason: str = "released by its owner") -> Settled:
         """Give the capture's changes back: they are in the next one. Safe to repeat.
@@ -135,6 +170,24 @@ class Ledger:
         for changes in capture.sources:
             verify_changes(self.lake, changes)
         return capture
+
+    def landed(self, capture_id: str) -> bool:
+        """Whether anything that was written under a capture is in its target, by the ledger's own
+        notes and the summaries of the targets' snapshots."""
+        with self._database.read() as connection:
+            writes = writes_of(connection, capture_id)
+        return has_landed(self.lake, capture_id, writes)
+
+    def captures_of_instances(self, pairs: Sequence[tuple[str, int]]) -> list[CaptureRecord]:
+        """The captures that instances of workflows took, by age, ended ones too.
+
+        Each pair is the id of a workflow and the id of an instance: the beginning of the `run_ref`.
+        """
+        return self._store.captures_of([f"{workflow}/{instance}/" for workflow, instance in pairs])
+
+    def savings(self, consumer: str) -> dict[str, Any]:
+        """What a consumer did not have to read, over its committed captures with a lookback measure."""
+        return savings_of(consumer, self._store.committed_of(check_consumer(consumer)))
 
     def changes(
         self,
@@ -163,7 +216,7 @@ class Ledger:
         positions, open_captures = self._store.view(*self._where(consumer, table))
         known = [position for position in positions if position.known]
         self._require_known(known, consumer)
-        return [lag_of(self.lake, position, open_captures) for position in known]
+        return lags_of(self.lake, known, open_captures)
 
     def checkpoints(self, *, consumer: str | None = None, table: str | None = None) -> list[Checkpoint]:
         """Where each consumer is in each table."""
@@ -269,9 +322,3 @@ def default_owner() -> str:
     except (KeyError, OSError):
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()}:{os.getpid()}"
-
-
-def _named(tables: Sequence[str]) -> tuple[str, ...]:
-    if not tables:
-        raise UsageError("TABLE_MISSING", "no table is named", "name one or more tables")
-    return tuple(tables)

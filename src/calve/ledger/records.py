@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from calve.lake.lookback import Lookback
 from calve.lake.model import Changes, Segment
+from calve.ledger.asks import Source
 from calve.ledger.chain import Chain, is_empty
 from calve.ledger.options import CaptureOptions
 
@@ -51,6 +53,8 @@ class SourceRecord:
     branch: str
     segments: tuple[Segment, ...]
     changes: Changes | None
+    alias: str
+    range_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class CaptureRecord:
     released_at: int | None
     failed_at: int | None
     dropped_at: int | None
+    expires_at: int | None  # None: when the settings say
+    lookback: tuple[Lookback, ...]  # one for each source; empty if none was asked for
     sources: tuple[SourceRecord, ...]
 
     @property
@@ -86,7 +92,14 @@ class CaptureRecord:
             return True
         return self.ready_at is not None and not any(found.has_changes for found in self.changes)
 
+    def source_options(self) -> list[CaptureOptions]:
+        """The options of each source, with its own branch and range columns."""
+        return [replace(self.options, branch=x.branch, range_columns=x.range_columns) for x in self.sources]
 
-def request_json(options: CaptureOptions, start_from: str | None) -> dict[str, Any]:
+
+def request_json(
+    options: CaptureOptions, start_from: str | None, sources: Sequence[Source]
+) -> dict[str, Any]:
     """What was asked for, as the ledger keeps it."""
-    return {**options.to_json(), "start_from": start_from}
+    own = [{"alias": x.alias, "range_columns": list(x.options.range_columns)} for x in sources]
+    return {**options.to_json(), "start_from": start_from, "sources": own}

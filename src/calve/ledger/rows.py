@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, exists, literal_column, select
 
+from calve.lake.lookback import Lookback
 from calve.lake.model import Changes, Segment
+from calve.ledger.asks import default_alias
 from calve.ledger.chain import Chain
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position, SourceRecord, Status
@@ -59,11 +61,11 @@ def segments_json(segments: Sequence[Segment]) -> str:
     return dump([[x.from_snapshot_exclusive, x.to_snapshot_inclusive] for x in segments])
 
 
-def _read_sources(connection: Connection, capture_ids: Sequence[str]) -> dict[str, list[SourceRecord]]:
-    grouped: dict[str, list[SourceRecord]] = defaultdict(list)
+def _read_sources(connection: Connection, capture_ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
+    grouped: dict[str, list[Row[Any]]] = defaultdict(list)
     query = select(sources).where(sources.c.capture_id.in_(capture_ids)).order_by(sources.c.ordinal)
     for row in connection.execute(query):
-        grouped[row.capture_id].append(_source(row))
+        grouped[row.capture_id].append(row)
     return grouped
 
 
@@ -82,7 +84,7 @@ def _position(row: Row[Any]) -> Position:
     )
 
 
-def _source(row: Row[Any]) -> SourceRecord:
+def _source(row: Row[Any], asked: Mapping[str, Any]) -> SourceRecord:
     return SourceRecord(
         position_id=row.chain_id,
         table_name=row.table_name,
@@ -90,11 +92,20 @@ def _source(row: Row[Any]) -> SourceRecord:
         branch=row.branch,
         segments=tuple(Segment(start, end) for start, end in json.loads(row.segments)),
         changes=None if row.result is None else Changes.from_json(json.loads(row.result)),
+        alias=asked["alias"],
+        range_columns=tuple(asked["range_columns"]),
     )
 
 
-def _capture(row: Row[Any], its_sources: Sequence[SourceRecord]) -> CaptureRecord:
+def _asked(request: Mapping[str, Any], rows: Sequence[Row[Any]]) -> list[Mapping[str, Any]]:
+    """What was asked of each source. Captures of a state from before there were aliases have none."""
+    alike = {"range_columns": request["range_columns"]}
+    return request.get("sources") or [{**alike, "alias": default_alias(row.table_name)} for row in rows]
+
+
+def _capture(row: Row[Any], its_sources: Sequence[Row[Any]]) -> CaptureRecord:
     request = json.loads(row.request)
+    asked = _asked(request, its_sources)
     return CaptureRecord(
         id=row.id,
         consumer=row.consumer,
@@ -111,5 +122,7 @@ def _capture(row: Row[Any], its_sources: Sequence[SourceRecord]) -> CaptureRecor
         released_at=row.released_at,
         failed_at=row.failed_at,
         dropped_at=row.dropped_at,
-        sources=tuple(its_sources),
+        expires_at=row.expires_at,
+        lookback=tuple(map(Lookback.from_json, json.loads(row.lookback or "[]"))),
+        sources=tuple(_source(x, own) for x, own in zip(its_sources, asked, strict=True)),
     )

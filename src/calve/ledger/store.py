@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, insert, update
+from sqlalchemy import ColumnElement, Connection, false, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from calve.errors import CalveError, ConflictError
+from calve.lake.lookback import Lookback
 from calve.lake.model import Changes, Segment
+from calve.ledger.abandoned import Stranded
+from calve.ledger.asks import Source
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position, Status, request_json
 from calve.ledger.rows import IS_OPEN, dump, read_captures, read_open, read_positions
@@ -25,6 +28,7 @@ from calve.ledger.transact import (
     require_capture,
     save_position,
 )
+from calve.ledger.writes import require_run, writes_of
 from calve.state.clock import now_ms
 from calve.state.database import Database
 from calve.state.schema import captures, chains, sources
@@ -37,16 +41,21 @@ class MovedError(Exception):
 @dataclass(frozen=True, slots=True)
 class NewCapture:
     """A capture to be reserved: for each table its position as it was read, with the chain that
-    the stretches were chosen from. `supersedes` are idle captures whose place it takes."""
+    the stretches were chosen from. `supersedes` are idle captures whose place it takes, `abandoned`
+    those of ended runs."""
 
     id: str
     consumer: str
     options: CaptureOptions
+    sources: tuple[Source, ...]
     start_from: str | None
     owner: str
     run_ref: str | None
     takes: tuple[tuple[Position, tuple[Segment, ...]], ...]
     supersedes: tuple[CaptureRecord, ...] = ()
+    abandoned: tuple[Stranded, ...] = ()
+    lookback: tuple[Lookback, ...] = ()
+    expires_at: int | None = None
 
 
 class Store:
@@ -76,6 +85,20 @@ class Store:
         with self.database.read() as connection:
             return read_captures(connection, IS_OPEN)
 
+    def committed_of(self, consumer: str) -> list[CaptureRecord]:
+        """The committed captures of a consumer, by age."""
+        with self.database.read() as connection:
+            committed = captures.c.status == Status.COMMITTED.value
+            return read_captures(connection, committed, captures.c.consumer == consumer)
+
+    def captures_of(self, run_prefixes: Sequence[str]) -> list[CaptureRecord]:
+        """The captures whose `run_ref` begins with any of these, by age."""
+        with self.database.read() as connection:
+            named = [captures.c.run_ref.startswith(prefix, autoescape=True) for prefix in run_prefixes]
+            found = read_captures(connection, or_(false(), *named))
+        # Where the database does not tell upper from lower case, it finds too many.
+        return [x for x in found if (x.run_ref or "").startswith(tuple(run_prefixes))]
+
     def undropped(self) -> list[CaptureRecord]:
         """Ended captures whose ICDC tables may still be there, those to be kept among them."""
         with self.database.read() as connection:
@@ -90,6 +113,27 @@ class Store:
         except IntegrityError as error:
             raise MovedError from error
 
+    def adopt(
+        self,
+        stranded: Stranded,
+        others: Sequence[Stranded],
+        *,
+        owner: str,
+        run_ref: str | None,
+        expires_at: int | None,
+    ) -> CaptureRecord:
+        """Give an abandoned capture to another run, and release others. `MovedError` if any of
+        them is no longer as it was."""
+        record = stranded.record
+        with self.database.write() as connection:
+            involved = position_ids(record).union(*(position_ids(x.record) for x in others))
+            locked = lock_positions(connection, involved)
+            _require_stranded(connection, stranded)
+            _release_abandoned(connection, others, locked, f"capture {record.id} came first")
+            values = {"owner": owner, "run_ref": run_ref, "expires_at": expires_at or record.expires_at}
+            connection.execute(update(captures).where(captures.c.id == record.id).values(values))
+            return require_capture(connection, record.id)
+
     def finish(self, capture_id: str, written: Sequence[Changes]) -> CaptureRecord:
         """Note what was written for a capture. If somebody else finished it, theirs stands.
 
@@ -102,15 +146,15 @@ class Store:
             return require_capture(connection, capture_id)
 
     def describe_again(
-        self, capture_id: str, written: Sequence[Changes], options: CaptureOptions
+        self, capture_id: str, written: Sequence[Changes], sources: Sequence[Source]
     ) -> CaptureRecord:
-        """Note what is told about the changes of a capture under other options.
+        """Note what is told about the changes of a capture under other aliases and range columns.
 
         Raises CAPTURE_RELEASED or CAPTURE_COMMITTED if it ended meanwhile.
         """
         with self._locked(capture_id) as (connection, record, _):
             _require_open(record)
-            request = dump(request_json(options, record.start_from))
+            request = dump(request_json(record.options, record.start_from, sources))
             connection.execute(update(captures).where(captures.c.id == capture_id).values(request=request))
             _note_written(connection, capture_id, written)
             return require_capture(connection, capture_id)
@@ -128,12 +172,14 @@ class Store:
             end_capture(connection, record, Status.FAILED, _reason(error))
             return True
 
-    def commit(self, capture_id: str, keep: bool) -> CaptureRecord:
+    def commit(self, capture_id: str, keep: bool, run_ref: str | None = None) -> CaptureRecord:
         """Account for a capture's changes; nothing more for one that is committed already.
 
-        Raises CAPTURE_RELEASED, CAPTURE_NOT_READY or CAPTURE_OVERLAP.
+        Raises CAPTURE_RELEASED, CAPTURE_TAKEN_OVER, CAPTURE_NOT_READY or CAPTURE_OVERLAP.
         """
         with self._locked(capture_id) as (connection, record, positions):
+            if run_ref is not None:
+                require_run(capture_id, record.run_ref, run_ref)
             if record.status is Status.COMMITTED:
                 return record
             _require_open(record)
@@ -181,7 +227,8 @@ class Store:
 
 def _reserve(connection: Connection, new: NewCapture) -> CaptureRecord:
     involved = {position.id for position, _ in new.takes if position.id is not None}
-    locked = lock_positions(connection, involved.union(*map(position_ids, new.supersedes)))
+    released = (*new.supersedes, *(x.record for x in new.abandoned))
+    locked = lock_positions(connection, involved.union(*map(position_ids, released)))
     for position, _ in new.takes:
         if position.id is not None and locked[position.id].version != position.version:
             raise MovedError
@@ -190,6 +237,7 @@ def _reserve(connection: Connection, new: NewCapture) -> CaptureRecord:
             raise MovedError
         locked = release_stretches(connection, old, locked)
         end_capture(connection, old, Status.RELEASED, {"reason": f"superseded by {new.id}"})
+    locked = _release_abandoned(connection, new.abandoned, locked, f"its changes are in {new.id}")
     _insert_capture(connection, new)
     for ordinal, (position, segments) in enumerate(new.takes):
         version = position.version if position.id is None else locked[position.id].version
@@ -200,17 +248,43 @@ def _reserve(connection: Connection, new: NewCapture) -> CaptureRecord:
     return require_capture(connection, new.id)
 
 
+def _release_abandoned(
+    connection: Connection, abandoned: Sequence[Stranded], locked: Positions, why: str
+) -> Positions:
+    """Release captures of ended runs; the positions as they are then."""
+    for stranded in abandoned:
+        _require_stranded(connection, stranded)
+        record = stranded.record
+        locked = release_stretches(connection, record, locked)
+        reason = f"its run {record.run_ref} ended without a commit; {why}"
+        end_capture(connection, record, Status.RELEASED, {"reason": reason})
+    return locked
+
+
+def _require_stranded(connection: Connection, stranded: Stranded) -> None:
+    """Raise `MovedError` if a capture has another owner now, has ended, or has written more."""
+    record = stranded.record
+    query = select(captures.c.status, captures.c.run_ref, captures.c.owner).where(captures.c.id == record.id)
+    # Under the lock no statement can begin: see `note_begun` and `hold_capture`.
+    found = connection.execute(query.with_for_update()).one()
+    unchanged = (Status.OPEN.value, record.run_ref, record.owner)
+    if tuple(found) != unchanged or writes_of(connection, record.id) != stranded.writes:
+        raise MovedError
+
+
 def _insert_capture(connection: Connection, new: NewCapture) -> None:
     connection.execute(
         insert(captures).values(
             id=new.id,
             consumer=new.consumer,
             status=Status.OPEN.value,
-            request=dump(request_json(new.options, new.start_from)),
+            request=dump(request_json(new.options, new.start_from, new.sources)),
             owner=new.owner,
             run_ref=new.run_ref,
             keep=False,
             created_at=now_ms(),
+            expires_at=new.expires_at,
+            lookback=dump([x.to_json() for x in new.lookback]) if new.lookback else None,
         )
     )
 

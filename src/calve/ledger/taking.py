@@ -13,15 +13,19 @@ from dataclasses import replace
 from sqlalchemy import ColumnElement, and_, or_
 
 from calve.errors import CalveError, ConflictError, RefusedError, UsageError
-from calve.lake import ChangePlan, Lake, open_table, verify_changes
+from calve.lake import ChangePlan, Lake, Lookback, measure_lookback, verify_changes
 from calve.lake.model import Changes, Segment
 from calve.lake.tables import SourceTable
+from calve.ledger.abandoned import IsAbandoned, find_stranded
+from calve.ledger.asks import Source
 from calve.ledger.chain import Chain
-from calve.ledger.choosing import Ask, Spot, choose
-from calve.ledger.records import CaptureRecord, Position
+from calve.ledger.choosing import Adopt, Ask, Spot, Take, choose
+from calve.ledger.records import CaptureRecord, Position, SourceRecord
+from calve.ledger.renamed import open_source
 from calve.ledger.store import MovedError, NewCapture, Store
 from calve.ledger.writing import Writer, plan_tables
 from calve.settings import IcdcSettings
+from calve.state.clock import now_ms
 from calve.state.schema import chains
 
 # Each round that is lost means that another process took a capture of the same consumer.
@@ -36,11 +40,12 @@ class Taker:
         self._store = store
         self._writer = Writer(lake, icdc)
 
-    def take(self, ask: Ask) -> CaptureRecord:
-        """The capture for a request, with its tables written."""
+    def take(self, ask: Ask, is_abandoned: IsAbandoned | None = None) -> CaptureRecord:
+        """The capture for a request, with its tables written. `is_abandoned` says of a run whether
+        it has ended, so that its open capture may be released or taken over."""
         for _ in range(_ROUNDS):
             try:
-                return self._attempt(ask)
+                return self._attempt(ask, is_abandoned)
             except MovedError:
                 continue
         raise ConflictError(
@@ -49,29 +54,51 @@ class Taker:
             "capture again, or with fewer processes at once",
         )
 
-    def _attempt(self, ask: Ask) -> CaptureRecord:
-        spots, open_captures = self._look(ask, self._open(ask.tables))
-        tables = [spot.table for spot in spots]
-        chosen = choose(ask, spots, open_captures)
+    def _attempt(self, ask: Ask, is_abandoned: IsAbandoned | None) -> CaptureRecord:
+        spots, open_captures = self._look(ask, self._open(ask.sources))
+        stranded = (
+            find_stranded(self._store.database, self._lake, open_captures, ask.run_ref, is_abandoned)
+            if is_abandoned is not None
+            else []
+        )
+        chosen = choose(ask, spots, open_captures, stranded)
         if isinstance(chosen, CaptureRecord):
-            return self._resume(chosen, ask, tables)
+            return self._resume(chosen, spots)
+        if isinstance(chosen, Adopt):
+            adopted = self._store.adopt(
+                chosen.adopted,
+                chosen.abandoned,
+                owner=ask.owner,
+                run_ref=ask.run_ref,
+                expires_at=_expiry(ask),
+            )
+            return self._resume(adopted, spots)
+        return self._begin(ask, spots, chosen)
+
+    def _begin(self, ask: Ask, spots: Sequence[Spot], chosen: Take) -> CaptureRecord:
         new = NewCapture(
             id=f"cap_{secrets.token_hex(10)}",
             consumer=ask.consumer,
             options=ask.options,
+            sources=ask.sources,
             start_from=ask.start_from,
             owner=ask.owner,
             run_ref=ask.run_ref,
             takes=chosen.takes,
             supersedes=chosen.supersedes,
+            abandoned=chosen.abandoned,
+            lookback=_look_back(ask, spots),
+            expires_at=_expiry(ask),
         )
         segments = [taken for _, taken in new.takes]
-        plans = plan_tables(tables, segments, new.options, new.consumer, new.id)
+        options = [source.options for source in new.sources]
+        plans = plan_tables([spot.table for spot in spots], segments, options, new.consumer, new.id)
         return self._write(self._store.reserve(new), plans)
 
-    def _open(self, names: Sequence[str]) -> list[SourceTable]:
-        tables = [open_table(self._lake, name) for name in names]
-        if len({table.uuid for table in tables}) < len(tables):
+    def _open(self, sources: Sequence[Source]) -> list[SourceTable]:
+        tables = [open_source(self._lake, self._store, source.table) for source in sources]
+        places = {(t.uuid, source.options.branch) for t, source in zip(tables, sources, strict=True)}
+        if len(places) < len(tables):
             raise UsageError(
                 "TABLE_NAMED_TWICE",
                 f"a table is named twice: {', '.join(str(table.name) for table in tables)}",
@@ -80,23 +107,27 @@ class Taker:
         return tables
 
     def _look(self, ask: Ask, tables: Sequence[SourceTable]) -> tuple[list[Spot], list[CaptureRecord]]:
-        found, open_captures = self._store.view(_of(ask, tables))
-        spots = [Spot(_as_of_now(table, found), _position(ask, table, found)) for table in tables]
+        asked = list(zip(ask.sources, tables, strict=True))
+        found, open_captures = self._store.view(_of(ask, asked))
+        spots = [
+            Spot(source, _as_of_now(table, found), _position(ask, source, table, found))
+            for source, table in asked
+        ]
         if any(spot.table.uuid != table.uuid for spot, table in zip(spots, tables, strict=True)):
             raise MovedError
         wanted = {spot.position.id for spot in spots}
         touching = [x for x in open_captures if wanted & {source.position_id for source in x.sources}]
         return spots, touching
 
-    def _resume(self, record: CaptureRecord, ask: Ask, tables: Sequence[SourceTable]) -> CaptureRecord:
-        of_uuid = {table.uuid: table for table in tables}
-        ordered = [of_uuid[source.table_uuid] for source in record.sources]
+    def _resume(self, record: CaptureRecord, spots: Sequence[Spot]) -> CaptureRecord:
+        at_position = {spot.position.id: spot for spot in spots}
+        ordered = [at_position[source.position_id] for source in record.sources]
+        tables = [spot.table for spot in ordered]
         if record.ready_at is None:
-            record = self._finish(record, ordered)
+            record = self._finish(record, tables)
         else:
-            self._verify(record, ordered)
-        more = tuple(x for x in ask.options.range_columns if x not in record.options.range_columns)
-        return self._describe(record, ordered, more) if more else record
+            self._verify(record, tables)
+        return self._describe(record, tables, [spot.source for spot in ordered])
 
     def _verify(self, record: CaptureRecord, tables: Sequence[SourceTable]) -> None:
         for table, changes in zip(tables, record.changes, strict=True):
@@ -109,7 +140,8 @@ class Taker:
     def _finish(self, record: CaptureRecord, tables: Sequence[SourceTable]) -> CaptureRecord:
         """Write the tables of a capture whose process died before it had, or is still at it."""
         try:
-            plans = plan_tables(tables, _segments(record), record.options, record.consumer, _salt(record.id))
+            options = record.source_options()
+            plans = plan_tables(tables, _segments(record), options, record.consumer, _salt(record.id))
         except CalveError as error:
             # Nobody ever saw this capture, so another one can take its place.
             self._store.fail(record.id, error)
@@ -117,18 +149,23 @@ class Taker:
         return self._write(record, plans)
 
     def _describe(
-        self, record: CaptureRecord, tables: Sequence[SourceTable], more: tuple[str, ...]
+        self, record: CaptureRecord, tables: Sequence[SourceTable], asked: Sequence[Source]
     ) -> CaptureRecord:
-        """Tell the ranges of further columns. The tables of the capture stay as they are."""
-        options = replace(record.options, range_columns=(*record.options.range_columns, *more))
+        """Tell the ranges of further columns, under other aliases. The tables of the capture stay as
+        they are."""
+        sources = [_widened(own, source) for own, source in zip(record.sources, asked, strict=True)]
+        if all(_is_told(own, source) for own, source in zip(record.sources, sources, strict=True)):
+            return record
+        options = [source.options for source in sources]
         plans = plan_tables(tables, _segments(record), options, record.consumer, _salt(record.id))
         again = self._writer.write(plans)
         self._writer.drop(again)
         described = [
-            replace(changes, ranges=new.ranges) for changes, new in zip(record.changes, again, strict=True)
+            replace(changes, ranges=new.ranges, warnings=new.warnings)
+            for changes, new in zip(record.changes, again, strict=True)
         ]
         try:
-            return self._store.describe_again(record.id, described, options)
+            return self._store.describe_again(record.id, described, sources)
         except ConflictError as ended:
             raise MovedError from ended
 
@@ -150,6 +187,30 @@ class Taker:
         return stored
 
 
+def _widened(own: SourceRecord, asked: Source) -> Source:
+    """What is asked of a table, with what was asked of it before."""
+    more = (x for x in asked.options.range_columns if x not in own.range_columns)
+    options = replace(asked.options, range_columns=(*own.range_columns, *more))
+    return replace(asked, options=options)
+
+
+def _is_told(own: SourceRecord, source: Source) -> bool:
+    return own.alias == source.alias and own.range_columns == source.options.range_columns
+
+
+def _expiry(ask: Ask) -> int | None:
+    return None if ask.ttl is None else now_ms() + int(ask.ttl.total_seconds() * 1000)
+
+
+def _look_back(ask: Ask, spots: Sequence[Spot]) -> tuple[Lookback, ...]:
+    window = ask.lookback
+    if window is None:
+        return ()
+    now = now_ms()
+    wanted = ((spot.table, spot.source.options) for spot in spots)
+    return tuple(measure_lookback(table, x.branch, window, x.range_columns, now) for table, x in wanted)
+
+
 def _salt(capture_id: str) -> str:
     """What makes the names of this try its own: the process that began the capture may still be
     writing, and neither may remove what the other wrote."""
@@ -164,10 +225,15 @@ def _segments(record: CaptureRecord) -> list[tuple[Segment, ...]]:
     return [source.segments for source in record.sources]
 
 
-def _of(ask: Ask, tables: Sequence[SourceTable]) -> ColumnElement[bool]:
-    named = chains.c.table_name.in_([str(table.name) for table in tables])
-    same = chains.c.table_uuid.in_([table.uuid for table in tables])
-    return and_(chains.c.consumer == ask.consumer, chains.c.branch == ask.options.branch, or_(named, same))
+def _of(ask: Ask, asked: Sequence[tuple[Source, SourceTable]]) -> ColumnElement[bool]:
+    meant = [
+        and_(
+            chains.c.branch == source.options.branch,
+            or_(chains.c.table_name == str(table.name), chains.c.table_uuid == table.uuid),
+        )
+        for source, table in asked
+    ]
+    return and_(chains.c.consumer == ask.consumer, or_(*meant))
 
 
 def _as_of_now(table: SourceTable, found: Sequence[Position]) -> SourceTable:
@@ -177,12 +243,13 @@ def _as_of_now(table: SourceTable, found: Sequence[Position]) -> SourceTable:
     return table.refresh() if seen else table
 
 
-def _position(ask: Ask, table: SourceTable, found: Sequence[Position]) -> Position:
-    stored = next((x for x in found if x.table_uuid == table.uuid), None)
+def _position(ask: Ask, source: Source, table: SourceTable, found: Sequence[Position]) -> Position:
+    name, branch = str(table.name), source.options.branch
+    here = [x for x in found if x.branch == branch]
+    stored = next((x for x in here if x.table_uuid == table.uuid), None)
     if stored is not None and stored.known:
         return stored
-    name, branch = str(table.name), ask.options.branch
-    other = next((x for x in found if x.known and x.table_name == name and x.table_uuid != table.uuid), None)
+    other = next((x for x in here if x.known and x.table_name == name and x.table_uuid != table.uuid), None)
     if other is not None:
         raise RefusedError(
             "TABLE_RECREATED",

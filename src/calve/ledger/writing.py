@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calve.errors import NotFoundError, RefusedError
+from calve.errors import RefusedError, UsageError
 from calve.lake import ChangePlan, ChangeRequest, Lake, drop_changes, plan_changes, write_changes
 from calve.lake.model import Changes, Segment
 from calve.lake.tables import SourceTable
@@ -39,14 +39,14 @@ class Writer:
 def plan_tables(
     tables: Sequence[SourceTable],
     segments: Sequence[tuple[Segment, ...]],
-    options: CaptureOptions,
+    options: Sequence[CaptureOptions],
     consumer: str,
     salt: str,
 ) -> list[ChangePlan]:
     """A plan for each table of a capture. Raises where the consumer's position cannot be followed."""
     return [
-        _plan_table(table, change_request(options, taken, f"{consumer}/{salt}"), consumer)
-        for table, taken in zip(tables, segments, strict=True)
+        _plan_table(table, change_request(own, taken, f"{consumer}/{salt}"), consumer)
+        for table, taken, own in zip(tables, segments, options, strict=True)
     ]
 
 
@@ -71,9 +71,9 @@ def change_request(
 def _plan_table(table: SourceTable, request: ChangeRequest, consumer: str) -> ChangePlan:
     try:
         return plan_changes(table, request)
-    except NotFoundError as error:
+    except UsageError as error:
         if error.code != "SNAPSHOT_NOT_FOUND":
-            raise
+            raise _named(error, table) from error
         # Nobody named that snapshot: the consumer's own position needs it.
         raise RefusedError(
             "HISTORY_EXPIRED",
@@ -81,3 +81,10 @@ def _plan_table(table: SourceTable, request: ChangeRequest, consumer: str) -> Ch
             f"start over with `calve checkpoint reset {table.name} --consumer {consumer}`, "
             "or go on from a snapshot with `calve checkpoint set`",
         ) from error
+
+
+def _named(error: UsageError, table: SourceTable) -> UsageError:
+    """The error, with the table it is about: there may be several in a capture."""
+    name = str(table.name)
+    message = error.message if name in error.message else f"{name}: {error.message}"
+    return type(error)(error.code, message, error.remedy)

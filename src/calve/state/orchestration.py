@@ -67,6 +67,22 @@ signal_triggers = Table(
     Column("active", Boolean, nullable=False),
 )
 
+# What of a table's changes has started a workflow, and when it may start again.
+incremental_triggers = Table(
+    "incremental_triggers",
+    metadata,
+    Column("workflow_id", Text, primary_key=True),
+    Column("trigger_uuid", Text, primary_key=True),
+    Column("definition", Text, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("seen", Text, nullable=False),  # table → the snapshot up to which a start has answered
+    Column("instance_id", BigInteger),  # the last instance that it started
+    Column("started_at", BigInteger),
+    Column("waiting_since", BigInteger),  # of the oldest change that was not yet enough for a start
+    Column("decision", Text),  # what the last look led to, and why
+    Column("looked_at", BigInteger),
+)
+
 # Which triggers wait for a signal.
 signal_subscriptions = Table(
     "signal_subscriptions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, MetaData, Table, Text
 
 # The newest migration. A state that names another one is migrated, or refused if it is newer.
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 
 metadata = MetaData()
 
@@ -44,6 +44,22 @@ captures = Table(
     Column("released_at", BigInteger),
     Column("failed_at", BigInteger),
     Column("dropped_at", BigInteger),  # the ICDC tables are gone, or never were
+    Column("expires_at", BigInteger),  # null: when the settings say
+    Column("lookback", Text),  # what a lookback window would have read, to tell what was saved
+)
+
+# What statements under a capture write, noted before they begin; the marker of the same name is in the
+# summary of the target's snapshot, but snapshots expire.
+capture_writes = Table(
+    "capture_writes",
+    metadata,
+    Column("capture_id", Text, ForeignKey("captures.id"), primary_key=True),
+    Column("statement", Text, primary_key=True),  # what the marker says after the capture: step and number
+    Column("target", Text, nullable=False),
+    Column("text_hash", Text, nullable=False),
+    Column("begun_at", BigInteger, nullable=False),
+    Column("snapshot_id", BigInteger),  # null: it has not landed, as far as is known here
+    Column("landed_at", BigInteger),
 )
 
 sources = Table(

@@ -178,11 +178,26 @@ def test_column_added_later_is_null_or_its_default_in_older_files(make_table: Ma
     assert changes.ranges["filled"].has_null is False
 
 
+def test_a_field_inside_structs_has_a_range(make_table: MakeTable) -> None:
+    table = make_table("id bigint, s struct<x: int, t: struct<day: date>>")
+    table.insert(
+        "(1, named_struct('x', 3, 't', named_struct('day', DATE '2024-01-31')))",
+        "(2, named_struct('x', 5, 't', named_struct('day', DATE '2024-02-01')))",
+        "(3, NULL)",
+    )
+    changes = table.net(None, range_columns=("s.x", "s.t.day"))
+
+    assert bounds(changes, "s.x") == (3, 5, EXACT)
+    assert bounds(changes, "s.t.day") == ("2024-01-31", "2024-02-01", EXACT)
+    assert changes.ranges["s.x"].has_null is True
+
+
 @pytest.mark.parametrize(
     ("column", "code"),
     [
         ("nowhere", "RANGE_COLUMN_NOT_FOUND"),
-        ("s.x", "RANGE_COLUMN_NESTED"),
+        ("s.y", "RANGE_COLUMN_NOT_FOUND"),
+        ("m.value", "RANGE_COLUMN_NESTED"),
         ("s", "RANGE_COLUMN_UNORDERED"),
         ("m", "RANGE_COLUMN_UNORDERED"),
     ],

@@ -108,6 +108,41 @@ def test_several_tables_are_listed_as_sources(calve: Calve, ledger: Ledger, tabl
     assert set(shown["sources"][0]) >= CAPTURE_KEYS - {"capture_id", "consumer"}
 
 
+def test_tables_of_one_name_are_told_apart_by_an_alias(calve: Calve, ledger: Ledger, table: Table) -> None:
+    append(table, 1)
+    append(make_table(ledger, "other.t"), 2)
+    code, error = calve("capture", "db.t", "other.t", "--consumer", "c")
+    assert (code, error["code"]) == (2, "ALIAS_TAKEN")
+    _, shown = calve("capture", "db.t", "more=other.t", "--consumer", "c")
+    assert [source["alias"] for source in shown["sources"]] == ["t", "more"]
+
+
+@pytest.mark.parametrize("limit", [("--max-files", 1), ("--max-rows", 1), ("--max-bytes", 1)])
+def test_a_limit_leaves_the_rest_to_the_next_capture(
+    calve: Calve, table: Table, limit: tuple[str, int]
+) -> None:
+    append(table, 1)
+    append(table, 2)
+    for _ in range(2):
+        _, shown = calve("capture", "db.t", "--consumer", "c", *limit)
+        assert (shown["files"], shown["records"]) == (1, 1)
+        calve("commit", shown["capture_id"])
+
+
+def test_a_window_to_compare_with_is_told_or_said_to_be_unknown(
+    calve: Calve, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    append(table, 1)
+    arguments = ["capture", "db.t", "--consumer", "c", "--compare-lookback", "14d", "--ttl", "1d"]
+    _, shown = calve(*arguments)
+    assert shown["lookback"]["window"] == "14d"
+    assert "partitioned" in shown["lookback"]["unknown"]
+    assert run(arguments) == 0
+    assert "14d back would read is unknown" in " ".join(capsys.readouterr().out.split())
+    code, error = calve("capture", "db.t", "--consumer", "c", "--ttl", "soon")
+    assert (code, error["code"]) == (2, "DURATION_INVALID")
+
+
 def test_release_gives_the_changes_to_the_next_capture(calve: Calve, table: Table) -> None:
     append(table, 1)
     _, one = calve("capture", "db.t", "--consumer", "c")

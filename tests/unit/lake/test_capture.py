@@ -280,7 +280,7 @@ def test_bad_requests_are_refused_before_anything_is_written(
     end = append(table, 1)
     for wanted, expected in (
         ({"range_columns": ("nope",)}, "RANGE_COLUMN_NOT_FOUND"),
-        ({"range_columns": ("id.x",)}, "RANGE_COLUMN_NESTED"),
+        ({"range_columns": ("id.x",)}, "RANGE_COLUMN_NOT_FOUND"),
         ({"identifier_columns": ("nope",)}, "COLUMN_NOT_FOUND"),
     ):
         with pytest.raises(UsageError) as error:

@@ -21,6 +21,17 @@ def expand(segment: Segment) -> list[int]:
     return list(range((segment.from_snapshot_exclusive or 0) + 1, (segment.to_snapshot_inclusive or 0) + 1))
 
 
+def shorten(segments: tuple[Segment, ...], most: int) -> tuple[Segment, ...]:
+    """The stretches of the oldest snapshots only."""
+    kept: list[Segment] = []
+    for segment in segments:
+        snapshots = expand(segment)[:most]
+        if snapshots:
+            kept.append(Segment(segment.from_snapshot_exclusive, snapshots[-1]))
+        most -= len(snapshots)
+    return tuple(kept)
+
+
 class StraightHistory(RuleBasedStateMachine):
     """Captures, commits in any order and releases, on a history that only grows."""
 
@@ -40,13 +51,16 @@ class StraightHistory(RuleBasedStateMachine):
         for _ in range(snapshots):
             self.fate[len(self.fate) + 1] = FREE
 
-    @rule(mode=st.sampled_from(Mode))
-    def capture(self, mode: Mode) -> None:
+    @rule(mode=st.sampled_from(Mode), most=st.integers(0, 6))
+    def capture(self, mode: Mode, most: int) -> None:
+        """All there is, or the oldest of it only."""
         self.captures += 1
         name = f"c{self.captures}"
         segments = self.chain.next_segments(self.head, mode)
+        if most and any(not is_empty(segment) for segment in segments):
+            segments = shorten(segments, most)
         taken = [snapshot for segment in segments for snapshot in expand(segment)]
-        assert taken == self.expected(mode)
+        assert taken == self.expected(mode)[: most or None]
         self.chain = self.chain.hold(name, segments)
         self.fate |= dict.fromkeys(taken, name)
         self.open[name] = segments
@@ -159,6 +173,22 @@ def test_a_stretch_that_is_taken_cannot_be_taken_again() -> None:
     held = Chain(1).hold("a", [Segment(1, 3)])
     with pytest.raises(NotHeldError):
         held.hold("b", [Segment(1, 3)])
+
+
+def test_what_is_left_of_a_gap_stays_a_gap() -> None:
+    chain = Chain(1).hold("a", [Segment(1, 4)]).hold("b", [Segment(4, 5)]).release("a", [Segment(1, 4)])
+    held = chain.hold("c", [Segment(1, 2)])
+    assert held.unheld(5) == (Segment(2, 4),)
+    assert held.commit("c", [Segment(1, 2)]).frontier == 2
+    assert held.release("c", [Segment(1, 2)]) == chain
+
+
+def test_of_gaps_that_start_alike_the_oldest_is_taken() -> None:
+    """A rollback led back to where the first gap starts, and on from there."""
+    chain = Chain(1).hold("a", [Segment(1, 3)]).hold("b", [Segment(3, 1)]).hold("c", [Segment(1, 3)])
+    chain = chain.hold("d", [Segment(3, 4)]).release("a", [Segment(1, 3)]).release("c", [Segment(1, 3)])
+    held = chain.hold("e", [Segment(1, 2)])
+    assert [link.capture_id for link in held.links] == ["e", None, "b", None, "d"]
 
 
 def test_nothing_new_is_an_empty_stretch_at_the_end_of_the_chain() -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from calve.errors import CalveError, CorruptError, RefusedError
 from calve.lake import open_table, plan_changes
-from calve.ledger import taking, writing
+from calve.ledger import renamed, writing
 from calve.ledger.ledger import Ledger
 from calve.state.schema import captures, chains, position_events, sources
 from support.faults import Died, break_write, die_after, die_before, fail_before
@@ -176,7 +176,7 @@ def test_a_head_that_was_read_before_another_capture_is_not_taken_for_a_rollback
             return found
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(taking, "open_table", opening)
+            patch.setattr(renamed, "open_table", opening)
             capture = ledger.capture("db.t", consumer="c", mode="net")
     assert not capture.has_changes
     assert capture.from_snapshot_id == capture.to_snapshot_id == head(table)
