@@ -83,7 +83,7 @@ class EngineRuns:
     """A home with an engine at work in it."""
 
     def __init__(self, home: Path, database: Database) -> None:
-        self.settings = load_settings(home)
+        self.settings = load_settings(home).model_copy(update={"state_url": database.url})
         self.database = database
         self.calve = Orchestrator(self.settings, database)
         self.engine = Engine(self.settings, database)

@@ -12,14 +12,8 @@ from calve.ledger.capture import Capture
 from calve.ledger.ledger import Ledger
 from calve.ledger.limits import CaptureLimits
 from calve.ledger.options import CaptureOptions
-from calve.ledger.writes import (
-    STATEMENT_PROPERTY,
-    landed_snapshot,
-    marker_of,
-    note_begun,
-    note_landed,
-    writes_of,
-)
+from calve.ledger.writes import landed_snapshot, marker_of, note_begun, note_landed, writes_of
+from calve.spark.once.scope import STATEMENT_PROPERTY
 from support.ledgers import SCHEMA, head, rows
 
 

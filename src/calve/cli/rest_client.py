@@ -13,6 +13,8 @@ from calve.cli.client import LATEST, Json, LogCall, RestartCall, StartCall, star
 from calve.engine.model.statuses import RunStatus
 from calve.errors import CalveError, ConflictError, FailedError, NotFoundError, UnreachableError, UsageError
 from calve.workflow.definition import JobType, JobTypes, WorkflowDefinition
+from calve.workflow.definition.model import Workflow
+from calve.workflow.definition.steps import TypedStep
 
 _PREFIX = "/api/v3"
 _TIMEOUT_S = 60.0
@@ -40,7 +42,7 @@ class _RemoteTypes:
     def __init__(self, found: Sequence[Json]) -> None:
         self._types = {
             (one["name"].lower(), one["version"]): JobType(
-                one["name"], one["template_of"], frozenset(one["required"])
+                one["name"], one["template_of"], frozenset(one["required"]), one.get("section")
             )
             for one in found
         }
@@ -53,6 +55,10 @@ class _RemoteTypes:
     def names(self) -> list[str]:
         """The names of all types, for guesses."""
         return [one.name for one in self._types.values()]
+
+    def check(self, step: TypedStep, workflow: Workflow) -> tuple[tuple[str, bool], ...]:
+        """Nothing here: the server, which has the types, checks what is pushed."""
+        return ()
 
 
 class RestClient:
@@ -148,6 +154,23 @@ class RestClient:
         if response.status_code == _CONFLICT and response.json().get("code") == "SIGNAL_DUPLICATE":
             return {"name": name, "seq_id": response.json()["seq_id"], "duplicate": True}
         return {"name": name, "seq_id": self._read(response)["seq_id"], "duplicate": False}
+
+    def lag(self, consumer: str | None, table: str | None) -> list[Json]:
+        """What consumers have not processed yet."""
+        found: list[Json] = self._call("GET", "/lag", consumer=consumer, table=table)["lag"]
+        return found
+
+    def triggers(self, workflow_id: str) -> Json:
+        """What starts a workflow by itself."""
+        return self._call("GET", f"/workflows/{_quoted(workflow_id)}/triggers")
+
+    def valid_through(self, table: str) -> Json:
+        """Up to which moment a table is complete."""
+        return self._call("GET", f"/tables/{_quoted(table)}/valid-through")
+
+    def publish_valid_through(self, table: str, value: str) -> Json:
+        """Say up to which moment a table is complete."""
+        return self._call("PUT", f"/tables/{_quoted(table)}/valid-through", json={"valid_through": value})
 
     def is_engine_alive(self) -> bool:
         """Has the server's state an engine?"""

@@ -104,8 +104,14 @@ def require_run(capture_id: str, owner: str | None, run_ref: str) -> None:
         )
 
 
-def note_landed(connection: Connection, capture_id: str, statement: str, snapshot_id: int) -> None:
-    """Note that a statement that was begun has landed. A second time changes nothing."""
+def note_landed(
+    connection: Connection, capture_id: str, statement: str, snapshot_id: int, text_hash: str | None = None
+) -> None:
+    """Note that a statement that was begun has landed, and with which text, if it has another one by now.
+
+    A second time changes nothing.
+    """
+    text = {} if text_hash is None else {"text_hash": text_hash}
     connection.execute(
         update(capture_writes)
         .where(
@@ -113,7 +119,7 @@ def note_landed(connection: Connection, capture_id: str, statement: str, snapsho
             capture_writes.c.statement == statement,
             capture_writes.c.landed_at.is_(None),
         )
-        .values(snapshot_id=snapshot_id, landed_at=now_ms())
+        .values(snapshot_id=snapshot_id, landed_at=now_ms(), **text)
     )
 
 

@@ -100,10 +100,21 @@ class Finished:
         return cls(ending, StepError(code, message, remedy), **more)
 
 
+class Advice(str):
+    """Something odd about a definition that is accepted all the same."""
+
+    __slots__ = ()
+
+
 class Options(BaseModel):
     """What a step type understands, checked over the evaluated params; other params are the user's own."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    #: A map param in which the options may stand together: `spark: {script: …}`; what stands beside it wins.
+    section: ClassVar[str | None] = None
+    #: Other names of some options, and what they stand for.
+    other_names: ClassVar[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +126,8 @@ class StepContext:
     run_id: int
     step_id: str
     attempt_id: int
+    #: The key of the run in the state, by which the runs around it are found.
+    run: int = 0
     #: Unique to this attempt: what `start` is idempotent by.
     attempt_uuid: str
     #: All params of the step, evaluated, as plain values.
@@ -157,6 +170,12 @@ class StepType(Protocol):
     #: The params of the type with their types and defaults; `internal_mode` REQUIRED makes one a must.
     schema: ClassVar[Mapping[str, ParamDefinition]]
     options: ClassVar[type[Options]]
+
+    # A type may also have:
+    # `outputs: ClassVar[frozenset[str]]`: params that it gives though the definition does not declare them;
+    # each has the type of its value.
+    # `check(self, step: TypedStep, workflow: Workflow) -> Iterable[str]`: what is wrong with a definition, as
+    # far as can be told before it runs; an `Advice` is shown, and does not refuse it.
 
     async def start(self, context: StepContext) -> Running | Finished:
         """Begin, or find out that this attempt has begun already."""

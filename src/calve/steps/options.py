@@ -31,7 +31,7 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 def read_options(model: type[OptionsT], context: StepContext) -> OptionsT:
     """The options of a step; a wrong one is a `UsageError` that names the param."""
     try:
-        return model.model_validate(dict(context.params))
+        return model.model_validate(flat_params(model, context))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -41,6 +41,14 @@ def read_options(model: type[OptionsT], context: StepContext) -> OptionsT:
             f"step '{context.step_id}': {where + ': ' if where else ''}{message}",
             "correct the params of the step",
         ) from error
+
+
+def flat_params(model: type[Options], context: StepContext) -> dict[str, Any]:
+    """The params of a step, those in the section of its type among them."""
+    section = {} if model.section is None else context.params.get(model.section)
+    if not isinstance(section, Mapping):
+        return dict(context.params)
+    return {**context.params, **section, **context.own_params}
 
 
 def refused(error: CalveError) -> Finished:

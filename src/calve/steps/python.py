@@ -28,6 +28,8 @@ _ERROR_FILE = "error.txt"
 class PythonOptions(Options):
     """What to run, with which interpreter."""
 
+    section: ClassVar[str | None] = "python"
+
     main: str | None = Field(default=None, pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
     file: str | None = None
     code: str | None = None

@@ -11,10 +11,12 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from calve.errors import FailedError, UsageError
-from calve.steps.contract import StepType
+from calve.steps.contract import Advice, StepType
 from calve.steps.schema import required_by, required_names
 from calve.steps.templates import JobTemplate, resolve
 from calve.workflow.definition.job_types import DEFAULT_TYPES, JobType
+from calve.workflow.definition.model import Workflow
+from calve.workflow.definition.steps import TypedStep
 
 GROUP = "calve.steps"
 
@@ -26,6 +28,14 @@ BUILT_IN: Mapping[str, str] = {
     "Http": "calve.steps.http:Http",
     "Sql": "calve.steps.sql:Sql",
     "Spark": "calve.steps.spark:Spark",
+    "IpCapture": "calve.steps.incremental.capture:IpCapture",
+    "ICDC": "calve.steps.incremental.capture:Icdc",
+    "IpCommit": "calve.steps.incremental.commit:IpCommit",
+    "IncrementalAppend": "calve.steps.patterns.append:IncrementalAppend",
+    "IncrementalMerge": "calve.steps.patterns.merge:IncrementalMerge",
+    "IncrementalAggregate": "calve.steps.patterns.aggregate:IncrementalAggregate",
+    "IncrementalRange": "calve.steps.patterns.range:IncrementalRange",
+    "WriteAuditPublish": "calve.steps.patterns.publish:WriteAuditPublish",
 }
 
 _MEMBERS = ("name", "inline", "schema", "options", "start", "poll", "cancel")
@@ -70,13 +80,20 @@ class RegisteredTypes:
         """
         found = find(name)
         if found is not None:
-            return JobType(found.name, required=required_by(found))
+            return JobType(found.name, required=required_by(found), section=found.options.section)
         template = self._templates(name, version)
         return DEFAULT_TYPES.find(name) if template is None else self._job_type(template)
 
     def names(self) -> Iterable[str]:
         """The names of all types and templates."""
         return dict.fromkeys((*names(), *DEFAULT_TYPES.names(), *self._template_names))
+
+    def check(self, step: TypedStep, workflow: Workflow) -> Iterable[tuple[str, bool]]:
+        """What the type of a job finds wrong with it; what a template gives is not known to it."""
+        type_ = None if step.sub_type is not None else find(step.type)
+        look = getattr(type_, "check", None)
+        found: Iterable[str] = () if look is None else look(step, workflow)
+        return [(message, not isinstance(message, Advice)) for message in found]
 
     def _job_type(self, template: JobTemplate) -> JobType:
         resolved = resolve(template, self._templates)
@@ -90,7 +107,9 @@ class RegisteredTypes:
             )
         given = {name for name, param in resolved.params.items() if param.is_defined}
         missing = (required_by(found) | required_names(resolved.params)) - given
-        return JobType(template.job_type, template_of=found.name, required=missing)
+        return JobType(
+            template.job_type, template_of=found.name, required=missing, section=found.options.section
+        )
 
 
 @cache

@@ -23,6 +23,8 @@ _SCRIPT_FILE = "script.sh"
 class ShellOptions(Options):
     """What to run, with what around it."""
 
+    section: ClassVar[str | None] = "shell"
+
     script: str
     env: Variables = Field(default_factory=dict)
     cwd: str | None = None

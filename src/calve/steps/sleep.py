@@ -20,6 +20,8 @@ DEFAULT_S = 3
 class SleepOptions(Options):
     """How long to sleep."""
 
+    section: ClassVar[str | None] = "sleep"
+
     sleep_seconds: int = Field(default=DEFAULT_S, ge=0)
 
 

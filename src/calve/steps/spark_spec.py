@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -22,10 +23,14 @@ from calve.steps.options import read_options
 from calve.steps.paths import base_directory, working_directory
 
 _CONNECT_SCHEME = "sc://"
+#: What is no SQL, and is what a file of Python is called.
+_PYTHON_FILE = re.compile(r"[^\s;'\"]+\.py")
 
 
 class SparkOptions(Options):
     """What to run, and in which Spark."""
+
+    section: ClassVar[str | None] = "spark"
 
     script: str | None = None
     file: str | None = None
@@ -36,6 +41,17 @@ class SparkOptions(Options):
     spark_url: str | None = None
     master: str | None = None
     cwd: str | None = None
+    #: False: statements under a capture run again although they have landed.
+    exactly_once: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _script_may_be_a_file(cls, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        script = params.get("script")
+        if not isinstance(script, str) or not _PYTHON_FILE.fullmatch(script.strip()):
+            return params
+        others = {name: value for name, value in params.items() if name != "script"}
+        return {"file": script.strip(), **others}
 
     @model_validator(mode="after")
     def _one_thing_to_run(self) -> Self:
@@ -88,6 +104,11 @@ def make_spec(options_type: type[Options], context: StepContext, own: Mapping[st
 def working_directory_of(options_type: type[Options], context: StepContext) -> Path | None:
     """Where the step's process runs."""
     return working_directory(context.settings.steps, _read(options_type, context).cwd)
+
+
+def exactly_once(options_type: type[Options], context: StepContext) -> bool:
+    """Whether what the step writes under a capture lands once."""
+    return _read(options_type, context).exactly_once is not False
 
 
 def _read(options_type: type[Options], context: StepContext) -> SparkOptions:

@@ -17,6 +17,8 @@ from calve.workflow.params import ParamDefinition, ParamType
 class SqlOptions(SparkOptions):
     """The SQL, under either of two names, and in which Spark."""
 
+    section: ClassVar[str | None] = "sql"
+
     @model_validator(mode="before")
     @classmethod
     def _query_is_script(cls, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,5 +41,6 @@ class Sql(Spark):
         optional("spark_url", ParamType.STRING),
         optional("master", ParamType.STRING),
         optional("cwd", ParamType.STRING),
+        optional("exactly_once", ParamType.BOOLEAN),
     )
     options: ClassVar[type[Options]] = SqlOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from calve.settings import Settings
+from calve.spark.conf import spark_conf
 from calve.spark.java import find_java
 from calve.steps.contract import Ending
+from support.guarded import GuardedSql
 from support.spark_steps import eventually
 
 if TYPE_CHECKING:
@@ -24,12 +27,15 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 SERVER = """
-import sys
+import json, sys
 from pyspark.sql import SparkSession
 
-port, where = sys.argv[1:]
+port, where, catalogs = sys.argv[1:]
+builder = SparkSession.builder
+for key, value in json.loads(catalogs).items():
+    builder = builder.config(key, value)
 spark = (
-    SparkSession.builder.master("local[2]")
+    builder.master("local[2]")
     .config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
     .config("spark.connect.grpc.binding.port", port)
     .config("spark.driver.memory", "1g")
@@ -63,9 +69,10 @@ def server(step_settings: Settings, tmp_path_factory: pytest.TempPathFactory) ->
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    catalogs = json.dumps(spark_conf(step_settings))
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(port), str(folder / "warehouse")],
+            [sys.executable, "-c", SERVER, str(port), str(folder / "warehouse"), catalogs],
             env=os.environ | {"JAVA_HOME": str(find_java(step_settings).home)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -139,3 +146,16 @@ def test_an_address_of_another_kind_is_refused(sql_step: Begin) -> None:
     assert outcome.ending is Ending.FATAL_ERROR
     assert outcome.error is not None
     assert outcome.error.code == "SPARK_URL_INVALID"
+
+
+def test_writes_under_a_capture_land_once(begin: Begin, server: Server, step_settings: Settings) -> None:
+    table = "lake.db.written_by_connect"
+    script = f"CREATE TABLE IF NOT EXISTS {table} (n BIGINT); INSERT INTO {table} VALUES (1), (2)"
+    guarded = GuardedSql(step_settings, "db.connect_source")
+    for attempt in (1, 2):
+        step = begin(guarded, script=script, session="connect", spark_url=server.url)
+        outcome = step.run()
+        assert outcome.ending is Ending.DONE, step.log()
+        assert [signal.name for signal in outcome.signals] == [f"table:{table}"]
+        assert ("has landed in snapshot" in step.log()) == (attempt == 2)
+    assert guarded.rows(table) == [1, 2]

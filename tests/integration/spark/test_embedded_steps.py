@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -12,9 +11,7 @@ import pytest
 
 from calve.lake.catalogs import Lake
 from calve.settings import Settings
-from calve.steps.contract import Ending, StepContext
-from calve.steps.sql import Sql
-from support.spark_steps import Attempt
+from calve.steps.contract import Ending
 
 if TYPE_CHECKING:
     from .conftest import Begin
@@ -244,24 +241,6 @@ def test_the_log_of_sparks_driver_reaches_the_step(
     other = sql_step(script="SELECT 1")
     other.run()
     assert "seen in the driver" not in other.log()
-
-
-class MarkingSql(Sql):
-    def statement_prefix(self, context: StepContext) -> str:
-        return f"{context.workflow_id}/{context.step_id}"
-
-
-def test_snapshots_can_be_marked_with_their_statement(
-    begin: Callable[..., Attempt], step_settings: Settings
-) -> None:
-    script = "CREATE TABLE lake.db.marked (id BIGINT); INSERT INTO lake.db.marked SELECT * FROM range(9)"
-    step = begin(MarkingSql(), script=script)
-    assert step.run().ending is Ending.DONE, step.log()
-    snapshot = Lake(step_settings).catalog("lake").load_table("db.marked").current_snapshot()
-    assert snapshot is not None
-    assert snapshot.summary is not None
-    assert snapshot.summary["calve.statement"] == "workflow/step/2"
-    assert "9 rows written" in step.log()
 
 
 def test_progress_has_tasks_and_rows(sql_step: Begin) -> None:

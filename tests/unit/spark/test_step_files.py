@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from calve.spark.files import read_json, write_json
-from calve.spark.host.folder import HostFolder, HostLaunch, Registration, tag_of
+from calve.spark.host import serving
+from calve.spark.host.folder import HostFolder, HostLaunch, HostRecord, Registration, tag_of
 from calve.spark.host.locks import acquire, is_held
+from calve.spark.host.serving import Host
 from calve.spark.properties import to_properties
 from calve.spark.step.code_stamp import code_stamp
 
@@ -141,3 +147,43 @@ def test_a_stamp_changes_with_the_code_and_with_nothing_else(tmp_path: Path) -> 
     assert code_stamp(tmp_path) == before
     (package / "a.py").write_text("x = 22")
     assert code_stamp(tmp_path) != before
+
+
+def test_a_jvm_that_a_killed_host_has_left_is_ended(folder: HostFolder) -> None:
+    assert folder.has_ended()
+    left = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    born = psutil.Process(left.pid).create_time()
+    write_json(folder.record_file, asdict(HostRecord(1, left.pid, 1, "x", "4", born - 1)))
+    assert folder.has_ended()
+    assert left.poll() is None
+    write_json(folder.record_file, asdict(HostRecord(1, left.pid, 1, "x", "4", born)))
+    assert not folder.has_ended()
+    left.communicate()
+    assert left.returncode == -signal.SIGKILL
+    assert folder.has_ended()
+
+
+class BusyJvm:
+    """A JVM with a thread that nothing ends."""
+
+    def cancel_jobs(self, attempt: str, tag: str | None) -> None:
+        """In vain."""
+
+    def is_busy_for(self, attempt: str, tag: str | None, *, interrupt: bool) -> bool:
+        return True
+
+
+def test_a_thread_that_does_not_end_is_ended_with_its_jvm(
+    folder: HostFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host(folder, launch(), threading.Event())
+    registration = folder.registration_file("attempt")
+    write_json(registration, {"tag": None})
+    jvm: Any = BusyJvm()
+    assert not host._clear(jvm, registration)
+    assert not host.stopping.is_set()
+    monkeypatch.setattr(serving, "GIVE_UP_AFTER_S", -1.0)
+    assert not host._clear(jvm, registration)
+    assert host.stopping.is_set()
+    # Until the JVM is gone the attempt is not over.
+    assert registration.exists()

@@ -10,7 +10,7 @@ from calve.engine.catalog import breakpoints
 from calve.engine.core import conclude, step_params
 from calve.engine.core.batch import Batch
 from calve.engine.core.composites import composite_of
-from calve.engine.core.context import Core, context_of, plain, type_of, type_params
+from calve.engine.core.context import Core, context_of, type_of, type_params
 from calve.engine.core.executor import run_inline
 from calve.engine.core.messages import LookAtPermits, PollInline, StepDue
 from calve.engine.core.permits import try_permits
@@ -44,7 +44,7 @@ def failing_internally(core: Core, batch: Batch, run: RunState, step: StepState)
     try:
         yield
     except CalveError as error:
-        conclude.fail_internally(core, batch, run, step, plain(error))
+        conclude.fail_internally(core, batch, run, step, error.to_json())
 
 
 def _created(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
@@ -52,7 +52,7 @@ def _created(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
 
 
 def _initialized(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
-    step.dependencies = prepare_dependencies(batch, run, step)
+    step.dependencies = prepare_dependencies(core.settings, batch, run, step)
     step.move(S.PAUSED if _is_held(batch, run, step) else S.WAITING_FOR_SIGNALS, batch.now_ms)
 
 
@@ -138,12 +138,10 @@ def _running(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
         return
     composite = composite_of(step)
     if composite is not None:
-        step.driven = True
-        _set_deadline(core, step)
+        _once(core, step)
         take_news(core, batch, run, step, composite.resume(core, batch, run, step))
     elif type_of(step).inline:
-        step.driven = True
-        _set_deadline(core, step)
+        _once(core, step)
         core.timers.after(0, PollInline(step.key))
     else:
         _drive(core, batch, run, step)
@@ -151,18 +149,12 @@ def _running(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
 
 def _drive(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
     """Let the executor see to it, once the status is durable."""
-    step.driven = True
-    _set_deadline(core, step)
-    type_, context, handle, key = type_of(step), context_of(core, run, step), step.handle, step.key
+    _once(core, step)
     if step.ending is not None:
-        batch.after_commit(lambda: core.executor.cancel(key, type_, context, handle))
-    else:
-        batch.after_commit(lambda: core.executor.drive(key, type_, context, handle))
-
-
-def _set_deadline(core: Core, step: StepState) -> None:
-    assert step.deadline_at is not None
-    core.timers.at(step.deadline_at, StepDue(step.key))
+        conclude.cancel(core, batch, run, step)
+        return
+    type_, context, handle, key = type_of(step), context_of(core, run, step), step.handle, step.key
+    batch.after_commit(lambda: core.executor.drive(key, type_, context, handle))
 
 
 def take_news(core: Core, batch: Batch, run: RunState, step: StepState, news: Running | Finished) -> None:
@@ -184,9 +176,11 @@ def take_news(core: Core, batch: Batch, run: RunState, step: StepState, news: Ru
 
 
 def _once(core: Core, step: StepState) -> None:
+    """Take an attempt in hand, if that has not happened yet: its deadline counts from now on."""
     if not step.driven:
+        assert step.deadline_at is not None
         step.driven = True
-        _set_deadline(core, step)
+        core.timers.at(step.deadline_at, StepDue(step.key))
 
 
 _HANDLERS: dict[StepStatus, Callable[[Core, Batch, RunState, StepState], None]] = {

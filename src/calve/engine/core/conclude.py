@@ -9,7 +9,7 @@ from typing import Any
 from calve.engine.core import step_params
 from calve.engine.core.batch import Batch
 from calve.engine.core.composites import composite_of
-from calve.engine.core.context import Core, context_of, plain, type_of
+from calve.engine.core.context import Core, context_of, type_of
 from calve.engine.core.messages import GoOn, RetryDue, TryPermits
 from calve.engine.core.permits import limits_of
 from calve.engine.core.run_state import SKIP_REST, RunState
@@ -18,9 +18,9 @@ from calve.engine.core.waiting import send_outputs
 from calve.engine.model.statuses import StepStatus
 from calve.errors import CalveError
 from calve.steps.contract import Ending, Finished
-from calve.workflow.definition.steps import FailureMode
-from calve.workflow.params import EvaluatedParam, merge_outputs
-from calve.workflow.params.values import coerce
+from calve.workflow.definition.steps import FailureMode, TypedStep
+from calve.workflow.params import EvaluatedParam, ParamDefinition, ParamSource, ParamType, merge_outputs
+from calve.workflow.params.values import coerce, infer_type
 
 S = StepStatus
 EDGES = "transition"
@@ -34,7 +34,7 @@ def conclude(core: Core, batch: Batch, run: RunState, step: StepState, news: Fin
     if news.ending in (Ending.DONE, Ending.SKIP_REST):
         _succeed(core, batch, run, step, news)
         return
-    step.error = None if news.error is None else plain(news.error)
+    step.error = None if news.error is None else dict(news.error.to_json())
     if step.ending is not None:
         settle(core, batch, run, step)
     elif news.ending is Ending.STOPPED:
@@ -87,8 +87,13 @@ def end(core: Core, batch: Batch, run: RunState, step: StepState, target: StepSt
     elif type_of(step).inline:
         settle(core, batch, run, step)
     else:
-        type_, context, handle, key = type_of(step), context_of(core, run, step), step.handle, step.key
-        batch.after_commit(lambda: core.executor.cancel(key, type_, context, handle))
+        cancel(core, batch, run, step)
+
+
+def cancel(core: Core, batch: Batch, run: RunState, step: StepState) -> None:
+    """Have the executor end an attempt, once that it is to end is durable."""
+    type_, context, handle, key = type_of(step), context_of(core, run, step), step.handle, step.key
+    batch.after_commit(lambda: core.executor.cancel(key, type_, context, handle))
 
 
 def fail_internally(core: Core, batch: Batch, run: RunState, step: StepState, error: dict[str, Any]) -> None:
@@ -100,11 +105,11 @@ def fail_internally(core: Core, batch: Batch, run: RunState, step: StepState, er
 def _succeed(core: Core, batch: Batch, run: RunState, step: StepState, news: Finished) -> None:
     step.move(S.FINISHING, batch.now_ms)
     try:
-        step.params = with_outputs(step.params, news.outputs, batch.now_ms)
+        step.params = with_outputs(step.params, news.outputs, batch.now_ms, _own_outputs(step))
         _keep_edges(batch, run, step)
         send_outputs(batch, run, step, news.signals)
     except CalveError as error:
-        fail_internally(core, batch, run, step, plain(error))
+        fail_internally(core, batch, run, step, error.to_json())
         return
     step.error = None
     step.ending = None
@@ -113,13 +118,28 @@ def _succeed(core: Core, batch: Batch, run: RunState, step: StepState, news: Fin
     _move(core, batch, run, step, S.SUCCEEDED)
 
 
+def _own_outputs(step: StepState) -> frozenset[str]:
+    """The params that the type of a step gives by itself."""
+    if not isinstance(step.definition, TypedStep):
+        return frozenset()
+    names: frozenset[str] = getattr(type_of(step), "outputs", frozenset())
+    return names
+
+
 def with_outputs(
-    params: Mapping[str, EvaluatedParam], outputs: Mapping[str, Any], now_ms: int
+    params: Mapping[str, EvaluatedParam],
+    outputs: Mapping[str, Any],
+    now_ms: int,
+    own: frozenset[str] = frozenset(),
 ) -> dict[str, EvaluatedParam]:
-    """The params of a step after its job gave values for some of them."""
+    """The params of a step after its job gave values for some of them; `own` need not be declared."""
     made = {}
+    given = {name: _typed(name, value, now_ms) for name, value in outputs.items() if name in own}
+    params = {**params, **given}
     for name, value in outputs.items():
         declared = params.get(name)
+        if name in given:
+            continue
         if declared is None:
             made[name] = EvaluatedParam.from_json(name, {"type": "STRING", "value": str(value)})
             continue
@@ -127,6 +147,14 @@ def with_outputs(
         definition = replace(declared.definition, mode=None)
         made[name] = EvaluatedParam(definition, coerce(name, definition.type, value), now_ms)
     return merge_outputs(params, made)
+
+
+def _typed(name: str, value: Any, now_ms: int) -> EvaluatedParam:
+    type_ = infer_type(value)
+    if value == {}:
+        type_ = ParamType.STRING_MAP
+    definition = ParamDefinition(name=name, type=type_, value=value, source=ParamSource.OUTPUT_PARAMETER)
+    return EvaluatedParam(definition, coerce(name, type_, value), now_ms)
 
 
 def _keep_edges(batch: Batch, run: RunState, step: StepState) -> None:
@@ -139,7 +167,7 @@ def _fail(core: Core, batch: Batch, run: RunState, step: StepState, kind: str) -
     try:
         rule = getattr(step_params.retry_rules(batch, run, step), kind)
     except CalveError as error:
-        fail_internally(core, batch, run, step, plain(error))
+        fail_internally(core, batch, run, step, error.to_json())
         return
     tried = step.retries[kind]
     if run.ending is None and tried < rule.limit:
@@ -158,7 +186,7 @@ def _fail_for_good(core: Core, batch: Batch, run: RunState, step: StepState, sta
         try:
             _keep_edges(batch, run, step)
         except CalveError as error:
-            fail_internally(core, batch, run, step, plain(error))
+            fail_internally(core, batch, run, step, error.to_json())
             return
         status = S.COMPLETED_WITH_ERROR
     _move(core, batch, run, step, status)

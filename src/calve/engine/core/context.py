@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -39,6 +38,9 @@ class Core:
     settings: Settings
     timers: Timers
     executor: Executor
+    #: Has the tables looked at that triggers wait for, and tells that a run has ended.
+    look_at_tables: Callable[[], None] = lambda: None
+    note_run_end: Callable[[], None] = lambda: None
     runs: dict[int, RunState] = field(default_factory=dict)
     waiting_permits: Waiters = field(default_factory=Waiters)
     #: Steps that wait for a signal of a name.
@@ -123,6 +125,7 @@ def context_of(core: Core, run: RunState, step: StepState) -> StepContext:
         step_id=step.id,
         attempt_id=step.attempt_id,
         attempt_uuid=step.uuid,
+        run=run.id,
         params=step.values,
         workflow_params=run.values,
         own_params=own,
@@ -131,9 +134,3 @@ def context_of(core: Core, run: RunState, step: StepState) -> StepContext:
             core.settings, run.workflow_id, run.instance_id, run.run_id, step.id, step.attempt_id
         ),
     )
-
-
-def plain(error: Any) -> dict[str, Any]:
-    """An error as the state keeps it."""
-    made: dict[str, Any] = error.to_json()
-    return made

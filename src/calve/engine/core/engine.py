@@ -21,6 +21,7 @@ from calve.engine.core.nudge import Nudges, announce, nudge
 from calve.engine.core.queue import look_at_queue
 from calve.engine.core.timers import Timers
 from calve.engine.outbox import QUEUE
+from calve.engine.triggers.tables.watcher import TableWatcher
 from calve.errors import CalveError, ConflictError, UnreachableError
 from calve.settings import Settings
 from calve.state.clock import now_ms
@@ -64,17 +65,26 @@ class Engine:
 
     def start(self) -> None:
         """Take a lease and begin."""
-        self._core = Core(self._settings, Timers(), Executor(self._inbox.put))
+        self._tables = TableWatcher(self._settings, self._database)
+        self._core = Core(
+            self._settings,
+            Timers(),
+            Executor(self._inbox.put),
+            look_at_tables=self._tables.wake,
+            note_run_end=self._tables.note_run_end,
+        )
         self._register()
         self._nudges = Nudges(self._database, self._poke)
         self._thread = threading.Thread(target=self._run, name="calve-engine", daemon=True)
         self._thread.start()
+        self._tables.start()
 
     def stop(self) -> None:
         """End cleanly: finish the batch, give the runs back. What runs outside goes on and is found again."""
         if self._thread is None:
             return
         self._stopping.set()
+        self._tables.stop()
         self._poke()
         self._thread.join()
         self._thread = None

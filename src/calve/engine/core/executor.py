@@ -52,10 +52,6 @@ class Executor:
         """End an attempt and report `Cancelled`, whatever its type does about it."""
         self._submit(self._cancel(key, type_, context, handle))
 
-    def is_driving(self, key: AttemptKey) -> bool:
-        """True if the attempt is at work here."""
-        return key in self._jobs
-
     def forget_all(self) -> None:
         """Watch no attempt any longer; what runs outside goes on, and can be found again by its handle."""
         self._submit(self._forget_all()).result()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from graphlib import TopologicalSorter
 
-from calve.workflow.definition.steps import NO_CONDITION, Step
+from calve.workflow.definition.steps import NO_CONDITION, FailureMode, Step
 
 
 class Graph:
@@ -21,6 +21,8 @@ class Graph:
             name: by_id[name] for name in TopologicalSorter(before).static_order()
         }
         self._before = before
+        #: Whether the failure of a step may keep others from beginning.
+        self.may_fail_at_once = any(step.failure_mode is FailureMode.FAIL_IMMEDIATELY for step in steps)
 
     def predecessors(self, step_id: str) -> list[str]:
         """The steps that must be complete before this one begins."""

@@ -38,7 +38,7 @@ from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import AttemptKey, StepState
 from calve.engine.model.requests import Started, StartRequest
 from calve.engine.model.statuses import RunStatus, StepStatus
-from calve.engine.outbox import QUEUE, TRIGGERS
+from calve.engine.outbox import QUEUE, TABLES, TRIGGERS
 from calve.engine.triggers import signal_triggers, time_triggers
 from calve.state.clock import now_ms
 from calve.state.orchestration import commands, leases, runs, signals, wakeups
@@ -205,6 +205,8 @@ def _take_wakeups(core: Core, batch: Batch) -> None:
         elif kind == TRIGGERS:
             core.triggers_at = 0.0
             batch.todo.append(TriggersDue())
+        elif kind == TABLES:
+            batch.after_commit(core.look_at_tables)
         else:
             _match_signal(core, batch, int(key))
     if len(rows) == SWEEP_LIMIT:

@@ -85,7 +85,7 @@ def _look_at(core: Core, batch: Batch, run: RunState, step_id: str) -> None:
 
 
 def _has_failed_at_once(run: RunState) -> bool:
-    return any(
+    return run.graph.may_fail_at_once and any(
         step.status is S.FATALLY_FAILED and step.definition.failure_mode is FailureMode.FAIL_IMMEDIATELY
         for step in run.steps.values()
     )
@@ -128,6 +128,7 @@ def _finish(core: Core, batch: Batch, run: RunState) -> None:
     batch.record("run", run, {"status": run.status.value})
     if not run.inline:
         batch.queues[run.workflow_id] = None
+        batch.after_commit(core.note_run_end)
     _tell_parent(core, batch, run)
     batch.after_commit(lambda: core.drop(run.id))
 

@@ -10,18 +10,25 @@ from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.signals import matching, sending
 from calve.engine.signals.model import Condition
+from calve.settings import Settings
 from calve.steps.contract import SignalToSend
-from calve.workflow.definition.signals import Operator
+from calve.steps.table_signals import VALID_THROUGH, to_epoch_ms, valid_through_signal
+from calve.workflow.definition.signals import Operator, TableDependency
 from calve.workflow.params import Evaluation, Scope
-from calve.workflow.params.model import ParamDefinition
+from calve.workflow.params.model import ParamDefinition, ParamType
 
 PENDING, MATCHED, SKIPPED = "PENDING", "MATCHED", "SKIPPED"
 
 
-def prepare_dependencies(batch: Batch, run: RunState, step: StepState) -> list[dict[str, Any]]:
+def prepare_dependencies(
+    settings: Settings, batch: Batch, run: RunState, step: StepState
+) -> list[dict[str, Any]]:
     """The signals that a step waits for, with what their params have to be."""
     made = []
     for dependency in step.definition.signal_dependencies:
+        if isinstance(dependency, TableDependency):
+            made.append(_valid_through(settings, batch, run, step, dependency))
+            continue
         conditions = [
             {
                 "param": name,
@@ -32,6 +39,20 @@ def prepare_dependencies(batch: Batch, run: RunState, step: StepState) -> list[d
         ]
         made.append({"name": dependency.name, "conditions": conditions, "status": PENDING})
     return made
+
+
+def _valid_through(
+    settings: Settings, batch: Batch, run: RunState, step: StepState, dependency: TableDependency
+) -> dict[str, Any]:
+    """A table that has to be complete up to some time: a wait for the signal that says so."""
+    # Only who waits for tables needs what reads them.
+    from calve.lake.catalogs import Lake
+
+    written = ParamDefinition(name="table", type=ParamType.STRING, value=dependency.table)
+    table = Lake(settings).resolve(_lone_value(batch, run, step, written))
+    moment = to_epoch_ms(_lone_value(batch, run, step, dependency.valid_through))
+    condition = {"param": VALID_THROUGH, "operator": Operator.GREATER_OR_EQUAL.value, "value": moment}
+    return {"name": valid_through_signal(table), "conditions": [condition], "status": PENDING}
 
 
 def _lone_value(batch: Batch, run: RunState, step: StepState, param: ParamDefinition) -> Any:

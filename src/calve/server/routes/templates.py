@@ -75,6 +75,7 @@ def job_types(orchestrator: Orchestrating) -> Json:
                 "name": one.name,
                 "version": version,
                 "template_of": one.template_of,
+                "section": one.section,
                 "required": sorted(one.required),
             }
             for one, version in found

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -45,6 +46,8 @@ class HostRecord:
     port: int
     secret: str
     spark_version: str
+    #: When the JVM was born, so that it is not mistaken for a later process with its pid.
+    jvm_born: float = 0.0
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
@@ -58,6 +61,31 @@ class HostRecord:
         except OSError:
             return False
         return True
+
+    def jvm_runs(self) -> bool:
+        """True if the JVM is there, whether or not its host is."""
+        return _process(self.jvm_pid, self.jvm_born) is not None
+
+    def kill_jvm(self) -> None:
+        """End the JVM by force, if it is there."""
+        import psutil
+
+        process = _process(self.jvm_pid, self.jvm_born)
+        if process is not None:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+def _process(pid: int, born: float) -> Any:
+    """The process of a pid, if it is the one that was born then; None if that one is over."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        same = process.create_time() == born and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return None
+    return process if same else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +148,19 @@ class HostFolder:
     def is_alive(self) -> bool:
         """True if a host runs, or is about to."""
         return is_held(self.lock_file)
+
+    def has_ended(self) -> bool:
+        """True if neither a host nor a JVM that a killed host has left runs; such a JVM is ended by force.
+
+        It would end by itself, and might commit what a step left in it while it does.
+        """
+        if self.is_alive():
+            return False
+        record = self.read_record()
+        if record is None or not record.jvm_runs():
+            return True
+        record.kill_jvm()
+        return False
 
     def registration_file(self, attempt: str) -> Path:
         """There while a step is attached, and until its jobs are gone."""

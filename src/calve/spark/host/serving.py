@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from calve.errors import CalveError, FailedError
 from calve.settings import Settings, SparkSettings
 from calve.spark.files import write_json
@@ -27,9 +29,10 @@ from calve.spark.session import start_context
 _TICK_S = 0.2
 _LOCK_PATIENCE_S = 2.0
 _JVM_PATIENCE_S = 10.0
-#: A step's thread in the JVM that does not end is interrupted, and at last given up.
+#: A step's thread in the JVM that does not end is interrupted, and at last ended with the whole JVM: it
+#: might commit beside the next attempt. All this is less than an engine waits for a step to end.
 INTERRUPT_AFTER_S = 5.0
-GIVE_UP_AFTER_S = 60.0
+GIVE_UP_AFTER_S = 30.0
 _LONGEST_LOG_BYTES = 10 * 1024 * 1024
 _OLD_S = 7 * 24 * 3600.0
 
@@ -41,6 +44,7 @@ def run(path: Path) -> int:
     if lock is None:
         # Another one serves already.
         return 0
+    _end_left_jvm(folder)
     # What a host that was killed has left would lead steps astray.
     folder.record_file.unlink(missing_ok=True)
     os.ftruncate(lock, 0)
@@ -57,6 +61,15 @@ def run(path: Path) -> int:
     finally:
         folder.record_file.unlink(missing_ok=True)
     return 0
+
+
+def _end_left_jvm(folder: HostFolder) -> None:
+    """See the JVM of a host that was killed out: what it does for steps that are gone must not go on."""
+    left = folder.read_record()
+    deadline = time.monotonic() + _JVM_PATIENCE_S
+    while left is not None and left.jvm_runs() and time.monotonic() < deadline:
+        left.kill_jvm()
+        time.sleep(_TICK_S)
 
 
 def _forget_old(folder: HostFolder) -> None:
@@ -88,7 +101,8 @@ class Host:
                 jvm.warm_up()
             # A signal for the context that PySpark handles would cancel the jobs of all steps.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            record = HostRecord(os.getpid(), process.pid, jvm.port, jvm.secret, jvm.spark_version)
+            born = psutil.Process(process.pid).create_time()
+            record = HostRecord(os.getpid(), process.pid, jvm.port, jvm.secret, jvm.spark_version, born)
             write_json(self.folder.record_file, asdict(record))
             self._watch(jvm, process, record)
         finally:
@@ -132,7 +146,9 @@ class Host:
         waited = time.monotonic() - since
         attempt, tag = registration.stem, tag_of(registration)
         jvm.cancel_jobs(attempt, tag)
-        if jvm.is_busy_for(attempt, tag, interrupt=waited > INTERRUPT_AFTER_S) and waited < GIVE_UP_AFTER_S:
+        if jvm.is_busy_for(attempt, tag, interrupt=waited > INTERRUPT_AFTER_S):
+            if waited > GIVE_UP_AFTER_S:
+                self.stopping.set()
             return False
         registration.unlink(missing_ok=True)
         del self.leaving[registration]

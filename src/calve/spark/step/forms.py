@@ -10,17 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from calve.errors import UsageError
+from calve.spark.once.plan import OncePlan
 from calve.spark.step.board import Board
+from calve.spark.step.publishing import PublishPlan, run_published
 from calve.spark.step.script import Say, run_script
 from calve.spark.step.spec import StepSpec
+from calve.spark.user import StepScope, enter_step
 
 
 def run_form(spec: StepSpec, spark: Any, board: Board, say: Say) -> dict[str, Any]:
     """Do what the step asks for; the outputs that it gives."""
+    plan = None if spec.once is None else OncePlan.from_json(spec.once)
+    guard = None if plan is None else plan.guard(spark, Path(spec.folder), say)
+    if spec.script is not None and spec.publish is not None:
+        run_published(spark, spec.script, PublishPlan.from_json(spec.publish), board, say, guard)
+        return {}
     if spec.script is not None:
-        row = run_script(spark, spec.script, board, say, spec.statement_property_prefix)
+        row = run_script(spark, spec.script, board, say, guard)
         return {name: value for name, value in row.items() if name in spec.declared}
     sys.path.insert(0, spec.search)
+    captures = {} if plan is None else plan.captures
+    enter_step(StepScope(spark, dict(spec.params), captures, say, guard))
     if spec.file is not None:
         _run_file(spec.file, spec.args)
         return {}

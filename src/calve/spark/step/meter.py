@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
+from operator import add
 from typing import Any
 
 from calve.spark.jobs import job_numbers, stages_of
 
 _SETTLE_MS = 1000
 _RUNNING = "RUNNING"
+_NANOS_A_MILLI = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +20,14 @@ class _Counts:
     tasks: int = 0
     tasks_done: int = 0
     input_rows: int = 0
+    input_bytes: int = 0
     output_rows: int = 0
+    output_bytes: int = 0
+    #: What the tasks took of the processors, in milliseconds.
+    cpu_ms: int = 0
 
     def __add__(self, other: _Counts) -> _Counts:
-        return _Counts(
-            self.jobs + other.jobs,
-            self.stages + other.stages,
-            self.tasks + other.tasks,
-            self.tasks_done + other.tasks_done,
-            self.input_rows + other.input_rows,
-            self.output_rows + other.output_rows,
-        )
+        return _Counts(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass
@@ -72,4 +71,11 @@ class JobMeter:
 
 
 def _count(stage: Any) -> _Counts:
-    return _Counts(stages=1, input_rows=stage.inputRecords(), output_rows=stage.outputRecords())
+    return _Counts(
+        stages=1,
+        input_rows=stage.inputRecords(),
+        input_bytes=stage.inputBytes(),
+        output_rows=stage.outputRecords(),
+        output_bytes=stage.outputBytes(),
+        cpu_ms=stage.executorCpuTime() // _NANOS_A_MILLI,
+    )

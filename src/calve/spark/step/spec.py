@@ -43,8 +43,10 @@ class StepSpec:
     master: str | None = None
     java_home: str | None = None
     home: str
-    #: Marks the snapshots that a statement writes: `<prefix>/<number of the statement>`.
-    statement_property_prefix: str | None = None
+    #: The captures that the step runs under, as `OncePlan` has them; None: its writes are not guarded.
+    once: Mapping[str, Any] | None = None
+    #: The branch that the script writes, and its audits, as `PublishPlan` has them; None: it writes at once.
+    publish: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, file: Path) -> Self:

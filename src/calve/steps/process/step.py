@@ -55,7 +55,7 @@ class ProcessStep(ABC):
 
     def job_params(self, context: StepContext) -> dict[str, Any]:
         """The step's own params without the options of its type: what the job gets to see."""
-        options = {*self.schema, *self.options.model_fields}
+        options = {*self.schema, *self.options.model_fields, self.options.section}
         return {name: value for name, value in context.own_params.items() if name not in options}
 
     async def start(self, context: StepContext) -> Running | Finished:

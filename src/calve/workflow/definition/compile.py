@@ -15,6 +15,8 @@ from calve.workflow.definition.checks.graph import check_graph
 from calve.workflow.definition.checks.params import check_params
 from calve.workflow.definition.checks.references import check_references
 from calve.workflow.definition.checks.structure import check_structure, check_types
+from calve.workflow.definition.checks.triggers import check_triggers
+from calve.workflow.definition.incremental import IncrementalTrigger
 from calve.workflow.definition.job_types import JobTypes
 from calve.workflow.definition.model import Workflow, WorkflowDefinition
 from calve.workflow.definition.outline import StepOutline, outline, walk
@@ -39,6 +41,7 @@ _FIELDS = frozenset(
         ExponentialBackoff,
         SignalTrigger,
         SignalTriggerEntry,
+        IncrementalTrigger,
     )
     for name in model.model_fields
 )
@@ -62,7 +65,27 @@ def compile_tree(tree: Node, types: JobTypes, problems: Problems) -> WorkflowDef
         for details in error.errors():
             _report(details, tree, problems, params_are_reported)
         return None
+    check_triggers(made.workflow, workflow, problems)
+    if not problems.any:
+        _check_jobs(made.workflow, steps, types, problems)
     return None if problems.any else made
+
+
+def _check_jobs(
+    workflow: Workflow, steps: tuple[StepOutline, ...], types: JobTypes, problems: Problems
+) -> None:
+    """What each type has to say about its jobs, at their places."""
+    places = {step.id: step.at for step in walk(steps)}
+    for job in workflow.all_steps():
+        if not isinstance(job, TypedStep):
+            continue
+        for message, is_error in types.check(job, workflow):
+            if is_error:
+                problems.error(
+                    "JOB_INVALID", message, places[job.id], remedy="Correct the job and push again."
+                )
+            else:
+                problems.warn("JOB_ODD", message, places[job.id])
 
 
 def _spell_types(steps: tuple[StepOutline, ...], types: JobTypes) -> None:

@@ -19,7 +19,7 @@ DURATION_FORM = "a number of seconds, or a text such as '1d 2h 3min 4s 5ms'"
 _UNITS = {
     "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
     "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000,
-    "min": 60_000, "minute": 60_000, "minutes": 60_000,
+    "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
     "s": 1_000, "sec": 1_000, "second": 1_000, "seconds": 1_000,
     "ms": 1, "millisecond": 1, "milliseconds": 1,
 }  # fmt: skip

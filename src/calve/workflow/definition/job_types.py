@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from calve.workflow.definition.model import Workflow
+    from calve.workflow.definition.steps import TypedStep
 
 #: The step types that come with Calve.
 STEP_TYPES = (
@@ -18,6 +22,11 @@ STEP_TYPES = (
     "IpCapture",
     "IpCommit",
     "ICDC",
+    "IncrementalAppend",
+    "IncrementalMerge",
+    "IncrementalAggregate",
+    "IncrementalRange",
+    "WriteAuditPublish",
 )
 
 
@@ -30,6 +39,8 @@ class JobType:
     template_of: str | None = None
     #: The params that a job of this type has to give.
     required: frozenset[str] = field(default_factory=frozenset)
+    #: A map param whose members count as params of the job.
+    section: str | None = None
 
 
 class JobTypes(Protocol):
@@ -40,6 +51,9 @@ class JobTypes(Protocol):
 
     def names(self) -> Iterable[str]:
         """The names of all types, for guesses."""
+
+    def check(self, step: TypedStep, workflow: Workflow) -> Iterable[tuple[str, bool]]:
+        """What the type of a job finds wrong with it, and whether that refuses the definition."""
 
 
 class KnownJobTypes:
@@ -55,6 +69,10 @@ class KnownJobTypes:
     def names(self) -> Iterable[str]:
         """The names of all types."""
         return [type_.name for type_ in self._types.values()]
+
+    def check(self, step: TypedStep, workflow: Workflow) -> Iterable[tuple[str, bool]]:
+        """Nothing: of these types only the names are known."""
+        return ()
 
 
 DEFAULT_TYPES = KnownJobTypes(JobType(name) for name in STEP_TYPES)

@@ -11,12 +11,13 @@ from pydantic import Field, field_validator
 from calve.workflow.definition.base import AnyCase, Many, Model, OpenModel, Some
 from calve.workflow.definition.durations import Timeout
 from calve.workflow.definition.identifiers import Name, Text, WorkflowId
+from calve.workflow.definition.incremental import IncrementalTrigger
 from calve.workflow.definition.params import Params
 from calve.workflow.definition.properties import GitInfo, Properties
 from calve.workflow.definition.signals import SignalTrigger
 from calve.workflow.definition.steps import LoopStep, Step
 from calve.workflow.definition.tags import Tags
-from calve.workflow.definition.triggers import IncrementalTrigger, TimeTrigger
+from calve.workflow.definition.triggers import TimeTrigger
 
 INSTANCE_STEP_CONCURRENCY_LIMIT = 999
 

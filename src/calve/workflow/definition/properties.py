@@ -40,6 +40,7 @@ class Properties(Model):
     alerting_disabled: bool | None = None
     signal_trigger_disabled: bool | None = None
     time_trigger_disabled: bool | None = None
+    incremental_trigger_disabled: bool | None = None
     description: Text | None = None
     tags: Tags = ()
 

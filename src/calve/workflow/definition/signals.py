@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, StrictInt, StrictStr, field_validator, model_validator
+from pydantic import Discriminator, Field, StrictInt, StrictStr, Tag, field_validator, model_validator
 
 from calve.workflow.definition.base import Many, Model, refuse
 from calve.workflow.definition.params import LoneParam, Params
 from calve.workflow.params.model import ParamDefinition, ParamType
 
 SIGNALS_IN_A_TRIGGER_LIMIT = 8
+VALID_THROUGH = "valid_through"
 _INDEXED = (ParamType.STRING, ParamType.LONG)
 
 
@@ -114,6 +115,30 @@ class SignalDependency(Model):
                 expected="at most one operator other than '='",
             )
         return self
+
+
+class TableDependency(Model):
+    """A table whose data has to be complete up to some time before a step runs."""
+
+    table: str = Field(min_length=1)
+    #: A date or a timestamp as a STRING, or milliseconds as a LONG, of the step's own scope.
+    valid_through: LoneParam
+
+    @field_validator(VALID_THROUGH)
+    @classmethod
+    def _moment(cls, param: ParamDefinition) -> ParamDefinition:
+        return _indexed(VALID_THROUGH, param)
+
+
+def _kind(value: Any) -> str:
+    is_table = "table" in value if isinstance(value, dict) else isinstance(value, TableDependency)
+    return "TABLE" if is_table else "SIGNAL"
+
+
+Dependency = Annotated[
+    Annotated[SignalDependency, Tag("SIGNAL")] | Annotated[TableDependency, Tag("TABLE")],
+    Discriminator(_kind),
+]
 
 
 class SignalOutput(Model):

@@ -21,7 +21,7 @@ from calve.workflow.definition.durations import Timeout
 from calve.workflow.definition.identifiers import Name, StepId, Text
 from calve.workflow.definition.params import LOOP_PARAMS, SUBWORKFLOW_ID, Params
 from calve.workflow.definition.retry import RetryPolicy
-from calve.workflow.definition.signals import SignalDependency, SignalOutput
+from calve.workflow.definition.signals import Dependency, SignalOutput
 from calve.workflow.definition.tags import Tags
 from calve.workflow.params.model import ParamDefinition
 
@@ -83,7 +83,7 @@ class StepBase(Model):
     failure_mode: Annotated[FailureMode, AnyCase] | None = None
     tags: Tags = ()
     timeout: Timeout | None = None
-    signal_dependencies: Many[SignalDependency] = ()
+    signal_dependencies: Many[Dependency] = ()
     signal_outputs: Many[SignalOutput] = ()
     params: Params = Field(default_factory=dict)
 

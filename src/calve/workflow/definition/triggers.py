@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Tag, field_validator
 
-from calve.workflow.definition.base import AnyCase, Model, OpenModel, Some
+from calve.workflow.definition.base import AnyCase, Model
 from calve.workflow.definition.cron import PREDEFINED, unix_cron, zone
 from calve.workflow.definition.durations import Timeout
 
@@ -81,9 +81,3 @@ TimeTrigger = Annotated[
     | Annotated[IntervalTrigger, Tag("INTERVAL")],
     Discriminator(_type),
 ]
-
-
-class IncrementalTrigger(OpenModel):
-    """Starts a workflow when one of its source tables has changed; further keys tune the capture."""
-
-    source_tables: Some[str]

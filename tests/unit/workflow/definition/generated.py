@@ -85,7 +85,11 @@ MATCHES = st.dictionaries(st.sampled_from(NAMES[:6]), INDEXED, max_size=2).map(
         for index, (name, param) in enumerate(found.items())
     }
 )
-DEPENDENCIES = st.lists(st.fixed_dictionaries({"name": WORDS, "match_params": MATCHES}), max_size=2)
+DEPENDENCIES = st.lists(
+    st.fixed_dictionaries({"name": WORDS, "match_params": MATCHES})
+    | st.fixed_dictionaries({"table": st.sampled_from(["db.t", "${db}.t"]), "valid_through": INDEXED}),
+    max_size=2,
+)
 OUTPUTS = st.lists(
     st.fixed_dictionaries(
         {
@@ -129,7 +133,11 @@ SIGNAL_TRIGGERS: st.SearchStrategy[dict[str, Any]] = st.builds(
     st.sampled_from([None, "x > 0"]),
 ) | WORDS.map(lambda name: {"definitions": {name: {}}})
 INCREMENTAL = st.sampled_from(
-    [{"source_tables": ["a.b"]}, {"source_tables": ["a.b", "c.d"], "data_operations": ["append"]}]
+    [
+        {"tables": ["a.b"]},
+        {"tables": ["a.b", "c.d"], "data_operations": ["append"]},
+        {"tables": ["a.b"], "every": "15m", "min_files": 2, "min_rows": 10, "max_delay": 3600},
+    ]
 )
 
 

@@ -66,10 +66,10 @@ def triggers(text: str) -> dict[str, Any]:
                 ]
             },
         ),
-        ("{incremental: db.t}", {"incremental_triggers": [{"source_tables": ["db.t"]}]}),
+        ("{incremental: db.t}", {"incremental_triggers": [{"tables": ["db.t"]}]}),
         (
             "{incremental: {source_tables: [a, b], data_operations: [append]}}",
-            {"incremental_triggers": [{"source_tables": ["a", "b"], "data_operations": ["append"]}]},
+            {"incremental_triggers": [{"tables": ["a", "b"], "data_operations": ["append"]}]},
         ),
         (
             "[{cron: '@daily'}, {cron: '0 5 * * *'}, {signal: s}]",

@@ -28,6 +28,7 @@ DAY = 86_400_000
         (30, 30_000),
         ("30", 30_000),
         ("2h", 7_200_000),
+        ("15m", 900_000),
         ("1d 1h 1min 1s 1ms", DAY + 3_600_000 + 60_000 + 1_000 + 1),
         ("1d1h", DAY + 3_600_000),
         ("10 minutes 5 seconds 1 day", DAY + 605_000),
@@ -40,7 +41,7 @@ def test_durations(written: int | str, milliseconds: int) -> None:
     assert duration_ms(written) == milliseconds
 
 
-@pytest.mark.parametrize("written", ["", "abc", "1m", "1 parsec", "h", "1.5h", "-1h", "1h foo", "1 2"])
+@pytest.mark.parametrize("written", ["", "abc", "1mm", "1 parsec", "h", "1.5h", "-1h", "1h foo", "1 2"])
 def test_what_is_not_a_duration_is_refused(written: str) -> None:
     with pytest.raises(RuleError) as caught:
         duration_ms(written)

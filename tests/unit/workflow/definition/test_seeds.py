@@ -77,16 +77,20 @@ def test_incremental_pipeline_includes_its_script() -> None:
 def test_the_note_s_flat_steps_are_jobs() -> None:
     definition = load("playback_daily.yaml").definition
     assert definition.workflow.id == "playback_daily_workflow"
-    capture, transform = definition.workflow.steps
+    capture, transform, commit = definition.workflow.steps
     assert isinstance(capture, TypedStep)
     assert isinstance(transform, TypedStep)
+    assert isinstance(commit, TypedStep)
     assert (capture.type, transform.type) == ("ICDC", "Spark")
     assert capture.params["sourceTable"].value == "db.playback_table"
     assert transform.params["script"].value == "merge_incremental_spark_job.py"
     assert successors(definition) == {
         "capture_icdc": {"transform_new_data": "true"},
-        "transform_new_data": {},
+        "transform_new_data": {"commit_capture_icdc": "true"},
+        "commit_capture_icdc": {},
     }
+    assert commit.type == "IpCommit"
+    assert commit.params["capture_step"].value == "capture_icdc"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from calve.workflow.definition.dsl.dag import otherwise
 from calve.workflow.definition.outline import ParamOutline, StepOutline, params_in, walk
 from calve.workflow.definition.problems import Problems
+from calve.workflow.definition.signals import VALID_THROUGH
 from calve.workflow.definition.tree import Node, Position
 from calve.workflow.sel import SelError, referenced_names
 
@@ -77,6 +78,7 @@ def _of_signals(body: Node) -> Iterator[Node]:
     for dependency in (body.get("signal_dependencies") or Node([], body.at)).items():
         for _, _, match in (dependency.get("match_params") or Node({}, dependency.at)).entries():
             yield from _present(match.get("param", "expression"))
+        yield from _present(dependency.get(VALID_THROUGH, "expression"))
 
 
 def _present(*nodes: Node | None) -> Iterator[Node]:

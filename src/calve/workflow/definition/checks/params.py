@@ -9,6 +9,7 @@ from calve.workflow.definition.identifiers import step_id_fault
 from calve.workflow.definition.outline import ParamOutline, StepOutline, params_in, walk
 from calve.workflow.definition.params import LOOP_PARAMS, PARAM_COUNT_LIMIT, RESERVED_NAMES
 from calve.workflow.definition.problems import Problems
+from calve.workflow.definition.signals import VALID_THROUGH
 from calve.workflow.definition.tree import Node, Position
 from calve.workflow.params.defaults import STEP_DEFAULTS, WHILE_DEFAULTS, WORKFLOW_DEFAULTS
 from calve.workflow.params.model import InternalMode, ParamDefinition, ParamType
@@ -82,6 +83,9 @@ def _check_signals(body: Node, problems: Problems) -> None:
             node = match.get("param")
             if node is not None:
                 check_definition(ParamOutline(name, at, node), problems)
+        moment = dependency.get(VALID_THROUGH)
+        if moment is not None:
+            check_definition(ParamOutline(VALID_THROUGH, moment.at, moment), problems)
 
 
 def _items(body: Node, key: str) -> Sequence[Node]:

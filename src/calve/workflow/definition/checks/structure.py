@@ -68,11 +68,15 @@ def check_types(steps: tuple[StepOutline, ...], types: JobTypes, problems: Probl
                 continue
             # A template may give what its step type requires; what it leaves open, it requires itself.
             if key == "sub_type" or step.node.get("sub_type") is None:
-                _check_required(found.name, found.required, step, problems)
+                _check_required(found.name, found.required, step, problems, found.section)
 
 
-def _check_required(type_: str, required: Iterable[str], step: StepOutline, problems: Problems) -> None:
+def _check_required(
+    type_: str, required: Iterable[str], step: StepOutline, problems: Problems, section: str | None = None
+) -> None:
     given = {param.name for param in step.params()}
+    if section in given:
+        given |= _members(step, section)
     for name in sorted(set(required) - given):
         problems.error(
             "PARAM_REQUIRED",
@@ -80,6 +84,15 @@ def _check_required(type_: str, required: Iterable[str], step: StepOutline, prob
             step.at,
             expected=f"the param '{name}'",
         )
+
+
+def _members(step: StepOutline, section: str) -> set[str]:
+    """The keys of a map param, whichever of the two kinds of maps it is."""
+    for param in step.params():
+        value = param.node.get("value")
+        if param.name == section and value is not None and value.is_map:
+            return set(value.value)
+    return set()
 
 
 def _check_depth(steps: tuple[StepOutline, ...], depth: int, problems: Problems) -> None:

@@ -3,6 +3,8 @@
 steps:
   - {name: capture, type: ICDC, sourceTable: db.events}
   - {name: load, type: Spark, script: load.py, dependsOn: [capture]}
+
+This form knows no commit: a capture that nothing commits is committed after the last step.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from calve.workflow.definition.dsl.values import read_params
 from calve.workflow.definition.tree import MapBuilder, Node
 
 DEPENDS_ON = ("dependsOn", "depends_on")
+_CAPTURES = ("icdc", "ipcapture")
+_COMMIT = "IpCommit"
 
 
 def is_flat(steps: Node | None) -> bool:
@@ -33,7 +37,31 @@ def read_flat_steps(steps: Node, reading: Reading) -> Node:
     for name, body in names:
         _add_dependencies(name, body, edges, reading)
     check_sources(edges, [str(name.value) for name, _ in names if name is not None], reading.problems)
-    return Node([_step(name, body, edges, reading) for name, body in names], steps.at)
+    commits = [_commit(name, names, edges) for name, _ in _uncommitted(names)]
+    return Node([*(_step(name, body, edges, reading) for name, body in names), *commits], steps.at)
+
+
+def _uncommitted(names: list[tuple[Node | None, Node]]) -> list[tuple[Node, Node]]:
+    types = [str(body.get("type").plain()).lower() if body.get("type") else "" for _, body in names]  # type: ignore[union-attr]
+    if _COMMIT.lower() in types:
+        return []
+    found = zip(names, types, strict=True)
+    return [(name, body) for (name, body), type_ in found if type_ in _CAPTURES and name is not None]
+
+
+def _commit(capture: Node, names: list[tuple[Node | None, Node]], edges: Edges) -> Node:
+    """A step that commits a capture after all that has nothing behind it."""
+    commit = f"commit_{capture.text}"
+    ids = [name.text for name, _ in names if name is not None and name.text]
+    for last in [name for name in ids if edges.successors(name) is None]:
+        edges.add(last, capture.at, Edge(commit, capture.at))
+    made = MapBuilder(capture.at)
+    made.put("id", commit)
+    made.put("type", _COMMIT)
+    made.put("params", {"capture_step": {"value": capture.text, "type": "STRING"}})
+    step = MapBuilder(capture.at)
+    step.put("step", made.build(), capture.at)
+    return step.build()
 
 
 def _name(body: Node) -> Node | None:

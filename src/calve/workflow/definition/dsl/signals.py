@@ -1,14 +1,19 @@
 """Signals in the YAML language: names alone, or with params written as params are.
 
 signal_dependencies: [db/table, {name: db/other, match_params: {'!day<long>': RUN_DATE}}]
+signal_dependencies: [{table: db.table, valid_through: 2024-01-31}]
 signal_outputs: [{name: db/table, params: {day: "$RUN_DATE"}}]
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from calve.workflow.definition.dsl.keys import ParamKey
 from calve.workflow.definition.dsl.scalars import copy, copy_texts, expect_map
 from calve.workflow.definition.dsl.values import read_key, read_param, read_params
 from calve.workflow.definition.problems import Problems
+from calve.workflow.definition.signals import VALID_THROUGH
 from calve.workflow.definition.tree import MapBuilder, Node, Position
 
 EQUAL = "="
@@ -16,12 +21,12 @@ EQUAL = "="
 
 def read_dependencies(node: Node, problems: Problems) -> Node:
     """`signal_dependencies` in the model's form."""
-    return _each(node, ("name", "match_params"), problems)
+    return _each(node, ("name", "match_params"), problems, _table_or_signal)
 
 
 def read_outputs(node: Node, problems: Problems) -> Node:
     """`signal_outputs` in the model's form."""
-    return _each(node, ("name", "params", "payload"), problems)
+    return _each(node, ("name", "params", "payload"), problems, _signal)
 
 
 def read_trigger(node: Node, problems: Problems) -> Node | None:
@@ -72,9 +77,34 @@ def _entry(node: Node) -> Node:
     return made.build()
 
 
-def _each(node: Node, words: tuple[str, ...], problems: Problems) -> Node:
+def _each(
+    node: Node,
+    words: tuple[str, ...],
+    problems: Problems,
+    read: Callable[[Node, tuple[str, ...], Problems], Node],
+) -> Node:
     items = node.items() if node.is_list else [node]
-    return Node([_signal(item, words, problems) for item in items if item.value is not None], node.at)
+    return Node([read(item, words, problems) for item in items if item.value is not None], node.at)
+
+
+def _table_or_signal(item: Node, words: tuple[str, ...], problems: Problems) -> Node:
+    if item.get("table") is None:
+        return _signal(item, words, problems)
+    made = MapBuilder(item.at)
+    copy_texts(item, made, "table")
+    for key, at, value in item.entries():
+        parsed = None if key == "table" else read_key(key, at, problems)
+        if parsed is not None and parsed.name == VALID_THROUGH:
+            made.put(VALID_THROUGH, _moment(parsed, at, value, problems), at)
+        elif parsed is not None:
+            made.put(key, value, at)
+    return made.build()
+
+
+def _moment(key: ParamKey, at: Position, value: Node, problems: Problems) -> Node | None:
+    if value.get("type") is not None:
+        return value
+    return read_param(key, at, value, problems)
 
 
 def _signal(item: Node, words: tuple[str, ...], problems: Problems) -> Node:

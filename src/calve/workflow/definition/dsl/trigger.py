@@ -2,12 +2,15 @@
 
 Trigger: {cron: '@daily', timezone: UTC, fuzzy_max_delay: 10 min}
 Trigger: [{cron: 0 5 * * *}, {signal: db/table}, {incremental: db.table}]
+Trigger: {incremental: {tables: [db.a, db.b], every: 15m, min_rows: 1000, max_delay: 1h}}
+Trigger: {incremental: true}    # the sources of the workflow's own capture steps
 """
 
 from __future__ import annotations
 
-from calve.workflow.definition.dsl.scalars import as_text, copy, expect_map
+from calve.workflow.definition.dsl.scalars import as_text, copy, expect_map, one_of
 from calve.workflow.definition.dsl.signals import read_trigger
+from calve.workflow.definition.incremental import OTHER_NAME, TABLES
 from calve.workflow.definition.problems import Problems
 from calve.workflow.definition.tree import MapBuilder, Node
 
@@ -46,7 +49,7 @@ def _read_one(item: Node, found: dict[str, list[Node]], problems: Problems) -> N
     if signal is not None and (trigger := read_trigger(signal, problems)) is not None:
         found["signal_triggers"].append(trigger)
     if incremental is not None:
-        found["incremental_triggers"].append(_incremental(incremental))
+        found["incremental_triggers"].append(_incremental(incremental, problems))
 
 
 def _time(item: Node, cron: Node) -> Node:
@@ -58,9 +61,20 @@ def _time(item: Node, cron: Node) -> Node:
     return made.build()
 
 
-def _incremental(node: Node) -> Node:
-    if node.is_map:
-        return node
+def _incremental(node: Node, problems: Problems) -> Node:
     made = MapBuilder(node.at)
-    made.put("source_tables", node if node.is_list else Node([node], node.at))
+    if not node.is_map:
+        if node.value is not True:
+            made.put(TABLES, _listed(node))
+        return made.build()
+    tables = one_of(node, problems, TABLES, OTHER_NAME)
+    if tables is not None and tables.value is not None:
+        made.put(TABLES, _listed(tables), node.keys.get(TABLES) or node.keys.get(OTHER_NAME))
+    for key, at, value in node.entries():
+        if key not in (TABLES, OTHER_NAME):
+            made.put(key, _listed(value) if key == "data_operations" else value, at)
     return made.build()
+
+
+def _listed(node: Node) -> Node:
+    return node if node.is_list else Node([node], node.at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from calve.errors import UsageError
 from calve.workflow.definition.base import RuleError
 from calve.workflow.definition.dsl.keys import ParamKey, parse_key
@@ -108,8 +110,28 @@ def _put_literal(made: MapBuilder, key: ParamKey, value: Node, problems: Problem
             remedy=f"Declare it {inferred.value}, or write a value of type {wanted.value}.",
         )
         return
-    made.put("value", read_params(value, problems) if wanted is ParamType.MAP else value)
+    made.put("value", _read_members(value, problems) if wanted is ParamType.MAP else value)
     made.put("type", wanted.value)
+
+
+def _read_members(node: Node, problems: Problems) -> Node:
+    made = MapBuilder(node.at)
+    for key, at, value in node.entries():
+        put_param(made, key, at, _maps_as_texts(value), problems)
+    return made.build()
+
+
+def _maps_as_texts(value: Node) -> Node:
+    """Inside a map, a list with maps in it is a list of texts, each map as its JSON: options of step types
+    need such lists, and params have none."""
+    if not value.is_list or not any(item.is_map for item in value.items()):
+        return value
+    texts = [Node(_json(item.plain()), item.at) if item.is_map else item for item in value.items()]
+    return Node(texts, value.at)
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _may_be_read_as(wanted: ParamType, inferred: ParamType, value: Node) -> bool:

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from calve.workflow.definition.incremental import TABLES, IncrementalTrigger
 from calve.workflow.definition.model import Workflow
-from calve.workflow.definition.signals import Operator, SignalDependency, SignalOutput, SignalTrigger
-from calve.workflow.definition.triggers import (
-    CronTrigger,
-    IncrementalTrigger,
-    IntervalTrigger,
-    PredefinedTrigger,
+from calve.workflow.definition.signals import (
+    VALID_THROUGH,
+    Operator,
+    SignalDependency,
+    SignalOutput,
+    SignalTrigger,
+    TableDependency,
 )
+from calve.workflow.definition.triggers import CronTrigger, IntervalTrigger, PredefinedTrigger
 from calve.workflow.definition.writing.params import inexpressible, write_param, write_params
 
 
@@ -25,7 +28,7 @@ def write_triggers(workflow: Workflow) -> Any:
     return found[0] if len(found) == 1 else found or None
 
 
-def write_dependencies(dependencies: Sequence[SignalDependency]) -> list[Any]:
+def write_dependencies(dependencies: Sequence[SignalDependency | TableDependency]) -> list[Any]:
     """What stands under `signal_dependencies`."""
     return [_dependency(dependency) for dependency in dependencies]
 
@@ -66,13 +69,16 @@ def _signal(trigger: SignalTrigger) -> Any:
 
 def _incremental(trigger: IncrementalTrigger) -> Any:
     made = trigger.to_json()
-    tables = made["source_tables"]
-    if len(made) > 1:
-        return made
+    if set(made) != {TABLES}:
+        return made or True
+    tables = made[TABLES]
     return tables[0] if len(tables) == 1 else tables
 
 
-def _dependency(dependency: SignalDependency) -> Any:
+def _dependency(dependency: SignalDependency | TableDependency) -> Any:
+    if isinstance(dependency, TableDependency):
+        key, value = write_param(replace(dependency.valid_through, name=VALID_THROUGH))
+        return {"table": dependency.table, key: value}
     if not dependency.match_params:
         return dependency.name
     matches = {}

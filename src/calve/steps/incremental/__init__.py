@@ -1,0 +1,1 @@
+"""Incremental processing as steps: capture what changed, commit what was processed."""

@@ -1,0 +1,149 @@
+"""What the steps of incremental processing understand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from calve.lake.model import OnOther, Operation
+from calve.settings import Duration
+from calve.steps.contract import Options
+
+
+class CaptureMode(StrEnum):
+    """What the steps after a capture want to see of the change."""
+
+    ICDC = "ICDC"
+    RANGE = "RANGE"
+    BOTH = "BOTH"
+
+
+class OnEmpty(StrEnum):
+    """What becomes of a run that has nothing to process."""
+
+    CONTINUE = "continue"
+    SKIP = "skip"
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) or value is None else [value]
+
+
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _lowered(value: Any) -> Any:
+    return [_lower(item) for item in _listed(value)] if value is not None else value
+
+
+def _as_source(value: Any) -> Any:
+    """A name, a map, or the text of a map: params have no lists of maps."""
+    if not isinstance(value, str):
+        return value
+    return json.loads(value) if value.lstrip().startswith("{") else {"table": value}
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+
+
+class SourceOption(BaseModel):
+    """One source table of a capture."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    table: str = Field(min_length=1)
+    branch: str | None = None
+    range_columns: Texts = ()
+    alias: str | None = Field(default=None, pattern=r"^[A-Za-z_]\w*$")
+
+
+class IpCaptureOptions(Options):
+    """What to capture, for whom, and what to tell about it."""
+
+    section: ClassVar[str | None] = "ip_capture"
+    other_names: ClassVar[Mapping[str, str]] = {"sourceTable": "source_tables", "targetTable": "icdc_name"}
+
+    source_tables: Annotated[
+        tuple[Annotated[SourceOption, BeforeValidator(_as_source)], ...], BeforeValidator(_listed)
+    ] = Field(default=(), min_length=1, validate_default=True)
+    capture_mode: Annotated[CaptureMode, BeforeValidator(_upper)] = CaptureMode.ICDC
+    data_operations: Annotated[tuple[Operation, ...], BeforeValidator(_lowered)] = (Operation.APPEND,)
+    on_other_operations: Annotated[OnOther, BeforeValidator(_lower)] = OnOther.SKIP
+    range_columns: Texts = ()
+    start_from: Annotated[str | None, BeforeValidator(_as_text)] = None
+    on_empty: Annotated[OnEmpty, BeforeValidator(_lower)] = OnEmpty.CONTINUE
+    max_files: int | None = Field(default=None, ge=1)
+    max_rows: int | None = Field(default=None, ge=1)
+    max_bytes: int | None = Field(default=None, ge=1)
+    ttl: Duration | None = None
+    #: A name for the ICDC table, in place of one that is made up for each capture.
+    icdc_name: str | None = None
+    consumer: str | None = None
+    compare_lookback: Duration | None = None
+    lookback_column: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_names(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        renamed = {real: params[name] for name, real in cls.other_names.items() if name in params}
+        return {**params, **renamed}
+
+    @field_validator("data_operations")
+    @classmethod
+    def _something(cls, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
+        if not operations:
+            raise ValueError("no operation is named: leave it out for append")
+        return operations
+
+    @field_validator("compare_lookback", "ttl")
+    @classmethod
+    def _positive(cls, window: timedelta | None) -> timedelta | None:
+        if window is not None and window <= timedelta():
+            raise ValueError("expected a duration above zero, as 14d, 12h, 30m")
+        return window
+
+    @model_validator(mode="after")
+    def _range_needs_a_column(self) -> Self:
+        named = self.range_columns or any(source.range_columns for source in self.source_tables)
+        if self.capture_mode is CaptureMode.RANGE and not named:
+            raise ValueError("capture_mode RANGE needs range_columns: the columns whose range is wanted")
+        return self
+
+    @model_validator(mode="after")
+    def _name_needs_one_source(self) -> Self:
+        if self.icdc_name is not None and len(self.source_tables) > 1:
+            raise ValueError(
+                f"icdc_name names one table, and there are {len(self.source_tables)} source_tables"
+            )
+        return self
+
+    @property
+    def wants_table(self) -> bool:
+        """Whether the steps after it read the change as a table."""
+        return self.capture_mode is not CaptureMode.RANGE
+
+
+class IpCommitOptions(Options):
+    """Which capture is processed, and what to tell the world about it."""
+
+    section: ClassVar[str | None] = "ip_commit"
+
+    capture_step: str | None = None
+    keep: bool = False
+    valid_through: str | int | None = None
+    #: Tables that the run wrote, as far as Calve cannot see it by itself.
+    tables: Texts = ()

@@ -1,0 +1,191 @@
+"""What the patterns understand, and what of it can be told to be wrong before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from calve.errors import UsageError
+from calve.settings import parse_duration
+from calve.spark.step.spec import SessionMode
+from calve.steps.contract import Options
+from calve.steps.patterns.rendering.additive import is_way
+from calve.steps.patterns.rendering.names import is_plain
+from calve.steps.patterns.rendering.query import Query, check_expression, split_equation
+
+_DIRECTION = re.compile(r"(?:\s+(?:ASC|DESC))?(?:\s+NULLS\s+(?:FIRST|LAST))?\s*$", re.IGNORECASE)
+_WHOLE_NUMBER = re.compile(r"-?\d+")
+
+
+def _listed(value: Any) -> Any:
+    """A list, or names with commas between them."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def _order(value: Any) -> Any:
+    return [value] if isinstance(value, str) and "(" in value else _listed(value)
+
+
+def _mapped(value: Any) -> Any:
+    """A map, or names that each stand for themselves."""
+    found = _listed(value)
+    return {name: name for name in found} if isinstance(found, list) else found
+
+
+def _keyed(value: Any) -> Any:
+    """A map of keys to expressions, or keys alone."""
+    found = _listed(value)
+    return dict.fromkeys(found) if isinstance(found, list) else found
+
+
+def _ways(value: Any) -> Any:
+    """A map of columns to the way they are added to, or columns that are summed."""
+    found = _listed(value)
+    return dict.fromkeys(found, "sum") if isinstance(found, list) else found
+
+
+def _context(value: Any) -> Any:
+    """`all`, a number, or a duration."""
+    if isinstance(value, str) and value.strip().lower() == "all":
+        return "all"
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
+        return int(value)
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _name(value: str) -> str:
+    if not is_plain(value):
+        raise ValueError(f"found {value!r}; expected the name of a column: letters, digits and _")
+    return value
+
+
+def _query(value: str) -> str:
+    return _checked(value, lambda: Query(value).tree)
+
+
+def _expression(value: str) -> str:
+    return _checked(value, lambda: check_expression(value, "the expression"))
+
+
+def _term(value: str) -> str:
+    """A column or an expression that rows are ordered by."""
+    _expression(_DIRECTION.sub("", value))
+    return value
+
+
+def _way(value: str) -> str:
+    return value if is_way(value) else _expression(value)
+
+
+def _equation(value: str) -> str:
+    if split_equation(value) is None:
+        raise ValueError(f"found {value!r}; expected 'column = literal'")
+    return _expression(value)
+
+
+def _checked(value: str, check: Any) -> str:
+    try:
+        check()
+    except UsageError as error:
+        raise ValueError(error.message) from error
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+QueryText = Annotated[str, AfterValidator(_query)]
+Expression = Annotated[str, AfterValidator(_expression)]
+Names = Annotated[list[Name], BeforeValidator(_listed), Field(min_length=1)]
+Keys = Annotated[dict[Name, Expression | None], BeforeValidator(_keyed), Field(min_length=1)]
+Columns = Annotated[dict[Name, Name], BeforeValidator(_mapped)]
+
+
+class PatternOptions(Options):
+    """What all patterns understand: what is written where, under which capture, in which Spark."""
+
+    target: str = Field(min_length=1)
+    capture_step: str | None = None
+    source: str | None = None
+    session: SessionMode | None = None
+    spark_conf: dict[str, str] = Field(default_factory=dict)
+    spark_url: str | None = None
+    master: str | None = None
+    cwd: str | None = None
+    exactly_once: bool | None = None
+
+    @property
+    def stated_columns(self) -> Mapping[str, str]:
+        """Columns of the target that are said to be columns of the source."""
+        return {}
+
+
+class AppendOptions(PatternOptions):
+    """IncrementalAppend."""
+
+    section: ClassVar[str | None] = "incremental_append"
+
+    query: QueryText
+    by: Literal["name", "position"] = "name"
+
+
+class PrunedOptions(PatternOptions):
+    """Of patterns that look into the target."""
+
+    partition_column: Columns = Field(default_factory=dict)
+    atomic: bool = False
+
+    @property
+    def stated_columns(self) -> Mapping[str, str]:
+        """Columns of the target that a key never changes."""
+        return self.partition_column
+
+
+class MergeOptions(PrunedOptions):
+    """IncrementalMerge."""
+
+    section: ClassVar[str | None] = "incremental_merge"
+
+    query: QueryText
+    keys: Names
+    order_by: Annotated[list[Annotated[str, AfterValidator(_term)]], BeforeValidator(_order)] = Field(
+        default_factory=list
+    )
+    update_when: Expression | None = None
+    delete_when: Expression | None = None
+    when_matched: Literal["update", "ignore"] = "update"
+    source_keys: Literal["unique", "repeated"] = "repeated"
+    match_on: Annotated[list[Name], BeforeValidator(_listed)] = Field(default_factory=list)
+
+
+class AggregateOptions(PrunedOptions):
+    """IncrementalAggregate."""
+
+    section: ClassVar[str | None] = "incremental_aggregate"
+
+    query: QueryText
+    keys: Keys
+    current: Annotated[str, AfterValidator(_equation)] | None = None
+    additive: Annotated[dict[Name, Annotated[str, AfterValidator(_way)]], BeforeValidator(_ways)] = Field(
+        default_factory=dict
+    )
+    count_column: Name | None = None
+
+    @model_validator(mode="after")
+    def _additions_land_once(self) -> Self:
+        if self.additive and self.exactly_once is False:
+            raise ValueError("additive with exactly_once: false would add again what a retry repeats")
+        return self
+
+
+class RangeOptions(PatternOptions):
+    """IncrementalRange."""
+
+    section: ClassVar[str | None] = "incremental_range"
+
+    query: QueryText
+    range_column: Name
+    target_range_column: Name | None = None
+    context_before: Annotated[timedelta | int | Literal["all"] | None, BeforeValidator(_context)] = None
