@@ -145,6 +145,8 @@ class EngineSettings(_Frozen):
 
     #: An engine that does not answer for so long is taken for dead, and others take its runs.
     lease: Duration = timedelta(seconds=15)
+    #: How often the tables of incremental triggers are looked at, should nothing tell of a change before.
+    table_poll: Duration = Field(default=timedelta(seconds=5), gt=timedelta())
 
 
 class ApiSettings(_Frozen):

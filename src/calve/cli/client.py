@@ -112,6 +112,18 @@ class Client(Protocol):
     ) -> Json:
         """Send a signal: `{"name", "seq_id", "duplicate"}`."""
 
+    def lag(self, consumer: str | None, table: str | None) -> list[Json]:
+        """What consumers have not processed yet, in each table."""
+
+    def triggers(self, workflow_id: str) -> Json:
+        """What starts a workflow by itself, and why it last did or did not."""
+
+    def valid_through(self, table: str) -> Json:
+        """Up to which moment a table is complete."""
+
+    def publish_valid_through(self, table: str, value: str) -> Json:
+        """Say up to which moment a table is complete."""
+
     def is_engine_alive(self) -> bool:
         """Is anybody there to run what is queued?"""
 

@@ -29,6 +29,11 @@ class EmbeddedClient:
         self._orchestrator = Orchestrator(settings)
         self.url = f"http://{settings.api.host}:{settings.api.port}"
 
+    @property
+    def orchestrator(self) -> Orchestrator:
+        """All else that can be asked of the state."""
+        return self._orchestrator
+
     def job_types(self) -> JobTypes:
         """The types that jobs may have."""
         return self._orchestrator.job_types()
@@ -129,6 +134,22 @@ class EmbeddedClient:
         """Send a signal."""
         sent = self._orchestrator.send_signal(name, params, payload, request_id)
         return {"name": sent.name, "seq_id": sent.seq_id, "duplicate": sent.duplicate}
+
+    def lag(self, consumer: str | None, table: str | None) -> list[Json]:
+        """What consumers have not processed yet."""
+        return self._orchestrator.lag(consumer, table)
+
+    def triggers(self, workflow_id: str) -> Json:
+        """What starts a workflow by itself."""
+        return self._orchestrator.triggers(workflow_id)
+
+    def valid_through(self, table: str) -> Json:
+        """Up to which moment a table is complete."""
+        return self._orchestrator.valid_through(table)
+
+    def publish_valid_through(self, table: str, value: str) -> Json:
+        """Say up to which moment a table is complete."""
+        return self._orchestrator.publish_valid_through(table, value)
 
     def is_engine_alive(self) -> bool:
         """Is an engine at work on this state?"""

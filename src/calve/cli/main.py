@@ -37,6 +37,7 @@ class Entry:
 
 
 COMMANDS: tuple[Entry, ...] = (
+    Entry("demo", "calve.cli.demo.command", "demo", "See the change processed, beside a lookback window."),
     Entry("init", "calve.cli.init", "init", "Make a home with an embedded lake."),
     Entry(
         "spark-conf",
@@ -57,8 +58,10 @@ COMMANDS: tuple[Entry, ...] = (
     ),
     Entry("verify", "calve.cli.capture", "verify", "Check that the files of a capture can still be read."),
     Entry("lag", "calve.cli.lag", "lag", "Show what consumers have not processed yet."),
+    Entry("savings", "calve.cli.savings", "savings", "Show what captures saved against a lookback window."),
     Entry("checkpoint", "calve.cli.checkpoint", "app", "Show, set or reset a consumer's checkpoint."),
     Entry("validate", "calve.cli.validate", "validate", "Check workflow files without pushing them."),
+    Entry("render", "calve.cli.render", "render", "Print the SQL that the patterns of a workflow would run."),
     Entry("push", "calve.cli.push", "push", "Push workflows: new versions, all or none."),
     Entry("run", "calve.cli.run", "run", "Start a workflow."),
     Entry("list", "calve.cli.workflows", "list_workflows", "List workflows."),
@@ -74,6 +77,13 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("pause", "calve.cli.control", "pause", "Pause a workflow or an instance."),
     Entry("resume", "calve.cli.control", "resume", "Let a workflow or an instance go on."),
     Entry("signal", "calve.cli.signal", "signal", "Send a signal."),
+    Entry(
+        "valid-through",
+        "calve.cli.valid_through",
+        "valid_through",
+        "Show or say up to which time a table is complete.",
+    ),
+    Entry("triggers", "calve.cli.triggers", "triggers", "Show what starts a workflow by itself, and why."),
     Entry("server", "calve.cli.processes", "server", "Serve the REST API."),
     Entry("worker", "calve.cli.processes", "worker", "Run an engine."),
     Entry("dev", "calve.cli.processes", "dev", "Serve the API and run an engine, in one process."),

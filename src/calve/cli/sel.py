@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calve.cli import output
+from calve.cli.json_objects import check_object, read_object
 from calve.errors import UsageError
 from calve.workflow.sel import Result, SelError, evaluate
 
@@ -47,7 +48,7 @@ def sel(
     if batch is not None:
         _run_batch(batch)
         return
-    result = _shown(evaluate(expression or "", _parse_params(params)))
+    result = _shown(evaluate(expression or "", _read_params(params)))
     output.emit(result, json_output, lambda console: _show(console, result))
 
 
@@ -57,22 +58,12 @@ def _show(console: Console, result: Mapping[str, Any]) -> None:
     console.print(f"{text}  ({result['type']})", markup=False)
 
 
-def _parse_params(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            "PARAMS_INVALID", f"the params are not JSON: {error}", 'Write {"name": value}.'
-        ) from None
-    return _checked_params(found)
+def _read_params(text: str | None) -> dict[str, Any]:
+    return read_object(text, "the params are", "PARAMS_INVALID", _PARAMS)
 
 
-def _checked_params(found: object) -> dict[str, Any]:
-    if isinstance(found, dict):
-        return found
-    raise UsageError("PARAMS_INVALID", "the params are not a JSON object", 'Write {"name": value}.')
+def _check_params(found: object) -> dict[str, Any]:
+    return check_object(found, "the params are", "PARAMS_INVALID", _PARAMS)
 
 
 def _run_batch(source: str) -> None:
@@ -103,13 +94,14 @@ def _answer(line: str) -> dict[str, Any]:
     if not isinstance(request, dict) or not isinstance(request.get("expr"), str):
         return {"error": UsageError("BATCH_LINE", 'the line has no "expr"', _LINE).to_json()}
     try:
-        return _shown(evaluate(request["expr"], _checked_params(request.get("params") or {})))
+        return _shown(evaluate(request["expr"], _check_params(request.get("params") or {})))
     except SelError as error:
         return {"error": {**error.to_json(), "line": error.line, "column": error.column}}
     except UsageError as error:
         return {"error": error.to_json()}
 
 
+_PARAMS = 'Write {"name": value}.'
 _LINE = 'Write {"expr": "n + 1", "params": {"n": 1}}.'
 
 

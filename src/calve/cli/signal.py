@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from calve.cli import output
 from calve.cli.assignments import read_signal_params
-from calve.cli.client import Json, ServerOption, open_client
-from calve.errors import UsageError
+from calve.cli.client import ServerOption, open_client
+from calve.cli.json_objects import read_object
 
 
 def signal(
@@ -28,25 +27,12 @@ def signal(
     Example: calve signal db/schema/table date=20240101
     """
     given = read_signal_params(params or [])
+    carried = read_object(payload, "the payload is", "PAYLOAD_INVALID", "write a JSON object")
     with open_client(server) as client:
-        sent = client.send_signal(name, given, _payload(payload), request_id)
+        sent = client.send_signal(name, given, carried, request_id)
     said = "was sent before" if sent["duplicate"] else "sent"
     output.emit(
         sent,
         json_output,
         lambda console: console.print(f"{name} {said}, number {sent['seq_id']}", markup=False),
     )
-
-
-def _payload(text: str | None) -> Json:
-    if text is None:
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            "PAYLOAD_INVALID", f"the payload is not JSON: {error}", "write a JSON object"
-        ) from None
-    if not isinstance(found, dict):
-        raise UsageError("PAYLOAD_INVALID", "the payload is not a JSON object", "write a JSON object")
-    return found

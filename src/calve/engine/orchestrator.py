@@ -25,8 +25,9 @@ from calve.engine.model.commands import Command
 from calve.engine.model.requests import Params, RestartPolicy, RestartRequest, Started, StartRequest
 from calve.engine.model.statuses import RunStatus
 from calve.engine.outbox import dump
-from calve.engine.signals import sending
+from calve.engine.signals import sending, watermarks
 from calve.engine.signals.model import Signal, SignalSent
+from calve.engine.views.triggers import workflow_triggers
 from calve.errors import NotFoundError, RefusedError
 from calve.settings import Settings
 from calve.state.clock import now_ms
@@ -105,6 +106,11 @@ class Orchestrator:
         """Take a tag from the properties."""
         with self._change() as connection:
             return properties.remove_tag(connection, workflow_id, name, author, now_ms())
+
+    def triggers(self, workflow_id: str) -> dict[str, Any]:
+        """The triggers of the active version, and why each on tables last did, or did not, start a run."""
+        with self.database.read() as connection:
+            return workflow_triggers(connection, workflow_id)
 
     def put_template(self, document: Mapping[str, Any], author: str) -> JobTemplate:
         """Keep a job template."""
@@ -226,6 +232,33 @@ class Orchestrator:
         with self._change() as connection:
             breakpoints.delete_breakpoint(connection, place)
             return control.resume_held(connection, place, author, now_ms()) if resume else 0
+
+    # Tables
+
+    def lag(self, consumer: str | None = None, table: str | None = None) -> list[dict[str, Any]]:
+        """What each consumer has not processed yet, in each table."""
+        # Only who asks for tables needs what reads them.
+        from calve.steps.incremental.shared import ledger_of
+
+        settings = self.settings.model_copy(update={"state_url": self.database.url})
+        return [behind.to_json() for behind in ledger_of(settings).lag(consumer=consumer, table=table)]
+
+    def valid_through(self, table: str) -> dict[str, Any]:
+        """Up to which moment a table is complete."""
+        with self.database.read() as connection:
+            return watermarks.describe(connection, self._full_name(table))
+
+    def publish_valid_through(self, table: str, value: str | int) -> dict[str, Any]:
+        """Say up to which moment a table is complete; gives the greatest that was ever said."""
+        name = self._full_name(table)
+        with self._change() as connection:
+            watermarks.publish(connection, name, value, now_ms())
+            return watermarks.describe(connection, name)
+
+    def _full_name(self, table: str) -> str:
+        from calve.lake.catalogs import Lake
+
+        return str(Lake(self.settings).resolve(table))
 
     # Signals, limits, outputs
 

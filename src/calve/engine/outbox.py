@@ -13,6 +13,7 @@ from calve.state.orchestration import events, wakeups
 QUEUE = "queue"
 SIGNAL = "signal"
 TRIGGERS = "triggers"
+TABLES = "tables"
 
 
 def dump(document: Any) -> str:
@@ -41,3 +42,8 @@ def wake_for_signal(connection: Connection, signal: int) -> None:
 def wake_triggers(connection: Connection) -> None:
     """Have some engine find out when the next time trigger is due."""
     connection.execute(insert(wakeups).values(kind=TRIGGERS, key=""))
+
+
+def wake_for_tables(connection: Connection) -> None:
+    """Have some engine look at the tables that triggers wait for."""
+    connection.execute(insert(wakeups).values(kind=TABLES, key=""))

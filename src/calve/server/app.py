@@ -20,6 +20,7 @@ from calve.server.routes import (
     runs,
     signals,
     steps,
+    tables,
     templates,
     workflows,
 )
@@ -45,6 +46,7 @@ _ROUTERS = (
     signals,
     templates,
     permits,
+    tables,
     events,
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from calve.engine.model.requests import InitiatorType, RestartPolicy
 from calve.workflow.definition.base import AnyCase
@@ -97,6 +97,12 @@ class SignalBody(BaseModel):
     def full_payload(self) -> Document:
         """The payload with the keys that stand beside it."""
         return {**self.payload, **(self.model_extra or {})}
+
+
+class ValidThroughBody(Body):
+    """Up to which moment a table is complete: a date or timestamp, or milliseconds since 1970."""
+
+    valid_through: StrictInt | StrictStr
 
 
 class BreakpointBody(Body):

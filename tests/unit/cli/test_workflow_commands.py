@@ -262,3 +262,18 @@ def test_a_server_that_is_not_there_is_named(
 ) -> None:
     assert run(["list", "--server", url, "--json"]) == exits
     assert json.loads(capsys.readouterr().out)["code"] == code
+
+
+def test_up_to_which_time_a_table_is_complete_is_said_and_shown(calve: Calve) -> None:
+    assert calve("valid-through", "db.t", exits=2)["code"] == "VALID_THROUGH_UNKNOWN"
+    said = calve("valid-through", "db.t", "2024-01-31")
+    assert (said["table"], said["valid_through"]) == ("lake.db.t", 1_706_659_200_000)
+    assert calve("valid-through", "lake.db.t") == said
+    assert calve("valid-through", "db.t", "soon", exits=2)["code"] == "VALID_THROUGH_INVALID"
+
+
+def test_triggers_are_shown_and_lag_is_empty_without_consumers(calve: Calve) -> None:
+    calve("push", write("w", "Trigger: {{incremental: db.t}}" + YAML))
+    assert calve("triggers", "w")["incremental_triggers"][0]["definition"] == {"tables": ["db.t"]}
+    assert calve("triggers", "none", exits=2)["code"] == "WORKFLOW_NOT_FOUND"
+    assert calve("lag") == {"lag": []}

@@ -18,6 +18,7 @@ class InitiatorType(StrEnum):
     MANUAL = "MANUAL"
     TIME = "TIME"
     SIGNAL = "SIGNAL"
+    INCREMENTAL = "INCREMENTAL"
     SUBWORKFLOW = "SUBWORKFLOW"
     FOREACH = "FOREACH"
     WHILE = "WHILE"

@@ -8,13 +8,14 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select
 
 from calve.engine.identity import derived_uuid
-from calve.engine.outbox import dump, record_event, wake_for_signal
+from calve.engine.outbox import dump, record_event, wake_for_signal, wake_for_tables
 from calve.engine.signals.encoding import SignalValue, encode
 from calve.engine.signals.limits import check_signal
 from calve.engine.signals.model import Signal, SignalSent
 from calve.errors import NotFoundError, UsageError
 from calve.state.dialect import lock_name
 from calve.state.orchestration import signal_params, signals
+from calve.steps.table_signals import is_table_signal
 
 LATEST = "latest"
 _EVENT = "signal"
@@ -67,6 +68,8 @@ def send(
         {"name": name, "seq_id": seq_id, "params": dict(params), "source": source},
     )
     wake_for_signal(connection, key)
+    if is_table_signal(name):
+        wake_for_tables(connection)
     return SignalSent(name, seq_id, duplicate=False)
 
 

@@ -1,1 +1,1 @@
-"""What starts workflows by itself: the time, and signals."""
+"""What starts workflows by itself: the time, signals, changes of tables."""

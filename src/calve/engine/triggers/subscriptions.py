@@ -6,12 +6,19 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from calve.engine.outbox import dump, wake_triggers
+from calve.engine.outbox import dump, wake_for_tables, wake_triggers
 from calve.engine.signals.encoding import LONG_MAX, LONG_MIN
 from calve.engine.triggers.checkpoints import Checkpoint, to_text
 from calve.engine.triggers.schedule import delay_ms, next_firing, read_trigger, trigger_text, trigger_uuid
+from calve.engine.triggers.tables.seen import Seen
 from calve.errors import UsageError
-from calve.state.orchestration import signal_subscriptions, signal_triggers, signals, time_triggers
+from calve.state.orchestration import (
+    incremental_triggers,
+    signal_subscriptions,
+    signal_triggers,
+    signals,
+    time_triggers,
+)
 from calve.workflow.definition.model import Workflow
 from calve.workflow.definition.properties import Properties
 from calve.workflow.definition.signals import SignalTrigger
@@ -29,6 +36,8 @@ def sync_triggers(
     _sync_time(connection, workflow_id, list(timed), not properties.time_trigger_disabled, now_ms)
     signalled = {} if active is None else {dump(found.to_json()): found for found in active.signal_triggers}
     _sync_signals(connection, workflow_id, signalled, not properties.signal_trigger_disabled)
+    watching = [] if active is None else [dump(found.to_json()) for found in active.incremental_triggers]
+    _sync_tables(connection, workflow_id, watching, not properties.incremental_trigger_disabled, now_ms)
 
 
 def _sync_time(
@@ -83,6 +92,34 @@ def _sync_signals(
     if not enabled:
         wanted = {}
     _sync_subscriptions(connection, workflow_id, {uuid: trigger for uuid, (_, trigger) in wanted.items()})
+
+
+def _sync_tables(
+    connection: Connection, workflow_id: str, texts: list[str], enabled: bool, now_ms: int
+) -> None:
+    wanted = {trigger_uuid(text): text for text in texts}
+    table = incremental_triggers
+    newest = table.c.started_at.desc()
+    rows = connection.execute(
+        select(table).where(table.c.workflow_id == workflow_id).order_by(newest.nulls_last())
+    ).all()
+    _drop_others(connection, table, workflow_id, wanted)
+    former = {row.trigger_uuid: row.active for row in rows}
+    # What a trigger in another wording has started is waited for by its successor.
+    last = {"instance_id": rows[0].instance_id, "started_at": rows[0].started_at} if rows else {}
+    for uuid, text in wanted.items():
+        if former.get(uuid) == enabled:
+            continue
+        values = {"seen": Seen(now_ms).to_text(), "active": enabled}
+        if uuid in former:
+            where = (table.c.workflow_id == workflow_id, table.c.trigger_uuid == uuid)
+            connection.execute(update(table).where(*where).values(values))
+        else:
+            key = {"workflow_id": workflow_id, "trigger_uuid": uuid, "definition": text}
+            connection.execute(insert(table).values(**key, **values, **last))
+    if wanted:
+        # Also what goes on where it was may look at other tables in another version.
+        wake_for_tables(connection)
 
 
 def _sync_subscriptions(

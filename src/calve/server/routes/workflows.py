@@ -94,6 +94,12 @@ def timeline(orchestrator: Orchestrating, workflow_id: str) -> Json:
         return views.workflow_timeline(connection, workflow_id)
 
 
+@router.get("/{workflow_id}/triggers")
+def triggers(orchestrator: Orchestrating, workflow_id: str) -> Json:
+    """What starts a workflow by itself, and why it last did or did not."""
+    return orchestrator.triggers(workflow_id)
+
+
 @router.get("/{workflow_id}/versions/pagination")
 def versions(orchestrator: Orchestrating, workflow_id: str, page: Page) -> Json:
     """Versions, the newest first."""

@@ -1,0 +1,46 @@
+"""Up to which time a table is complete: the greatest that was ever said, in signals of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from calve.engine.signals.sending import get, send
+from calve.errors import NotFoundError
+from calve.state.clock import to_iso
+from calve.state.orchestration import signal_params
+from calve.steps.table_signals import VALID_THROUGH, to_epoch_ms, valid_through_signal
+
+
+def publish(connection: Connection, table: str, value: Any, now_ms: int) -> None:
+    """Say that a table, given by its full name, is complete up to a moment; saying it again is no harm."""
+    params = {VALID_THROUGH: to_epoch_ms(value)}
+    send(connection, valid_through_signal(table), params, {}, None, None, now_ms)
+
+
+def describe(connection: Connection, table: str) -> dict[str, Any]:
+    """Up to which moment a table is complete. Raises VALID_THROUGH_UNKNOWN if nobody has said it."""
+    name = valid_through_signal(table)
+    # Values are kept so that their order is that of the numbers.
+    greatest = (
+        select(signal_params.c.seq_id)
+        .where(signal_params.c.name == name, signal_params.c.param == VALID_THROUGH)
+        .order_by(signal_params.c.value.desc())
+        .limit(1)
+    )
+    seq_id = connection.execute(greatest).scalar()
+    if seq_id is None:
+        raise NotFoundError(
+            "VALID_THROUGH_UNKNOWN",
+            f"nobody has said up to which time {table} is complete",
+            f"`calve valid-through {table} TIMESTAMP` says it, or an IpCommit step with valid_through",
+        )
+    signal = get(connection, name, seq_id)
+    moment = int(signal.params[VALID_THROUGH])
+    return {
+        "table": table,
+        VALID_THROUGH: moment,
+        "valid_through_time": to_iso(moment),
+        "published_at": signal.created_at,
+    }

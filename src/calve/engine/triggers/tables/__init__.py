@@ -1,0 +1,1 @@
+"""Triggers on tables: a workflow is started when its sources have changed."""

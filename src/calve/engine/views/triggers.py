@@ -1,0 +1,61 @@
+"""The triggers of a workflow: what they wait for, and what they did last."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import Connection, Row, Table, select
+
+from calve.engine.triggers.tables.seen import Seen
+from calve.engine.views.documents import Json
+from calve.engine.views.lookup import find_workflow
+from calve.state.orchestration import incremental_triggers, signal_triggers, time_triggers
+
+
+def workflow_triggers(connection: Connection, workflow_id: str) -> Json:
+    """The triggers of the active version. `decision` says why one on tables did, or did not, start a run."""
+    find_workflow(connection, workflow_id)
+    return {
+        "workflow_id": workflow_id,
+        "time_triggers": [_time(row) for row in _rows(connection, time_triggers, workflow_id)],
+        "signal_triggers": [_signal(row) for row in _rows(connection, signal_triggers, workflow_id)],
+        "incremental_triggers": [
+            _tables(row) for row in _rows(connection, incremental_triggers, workflow_id)
+        ],
+    }
+
+
+def _rows(connection: Connection, table: Table, workflow_id: str) -> list[Row[Any]]:
+    query = select(table).where(table.c.workflow_id == workflow_id).order_by(table.c.trigger_uuid)
+    return list(connection.execute(query))
+
+
+def _head(row: Row[Any], is_active: bool) -> Json:
+    definition = json.loads(row.definition)
+    return {"trigger_uuid": row.trigger_uuid, "is_active": is_active, "definition": definition}
+
+
+def _time(row: Row[Any]) -> Json:
+    return {
+        **_head(row, row.next_at is not None),
+        "watermark_time": row.watermark_at,
+        "next_time": row.next_at,
+    }
+
+
+def _signal(row: Row[Any]) -> Json:
+    used = {name: numbers[0] for name, numbers in json.loads(row.checkpoints).items()}
+    return {**_head(row, row.active), "used_signals": used}
+
+
+def _tables(row: Row[Any]) -> Json:
+    return {
+        **_head(row, row.active),
+        "seen": Seen.from_text(row.seen).to_json(),
+        "workflow_instance_id": row.instance_id,
+        "start_time": row.started_at,
+        "waiting_since": row.waiting_since,
+        "decision": None if row.decision is None else json.loads(row.decision),
+        "decision_time": row.looked_at,
+    }
