@@ -10,7 +10,7 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-fast demo bench-capture bench-engine clean
+.PHONY: help install test test-fast demo bench-capture bench-engine bench-playback clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -36,14 +36,17 @@ test: install ## Check style, types and imports, and run all tests.
 test-fast: install ## Run the tests that start no JVM and no database server.
 	$(BIN)/pytest --numprocesses auto --hypothesis-profile=fast -m "not ($(SERVERS) or slow)" tests/unit
 
-demo: install ## Show the whole way: late data, capture, process, commit.
-	$(BIN)/python examples/demo.py
+demo: install ## Run the playback pipeline by lookback and by change, and compare them.
+	$(BIN)/calve demo --home .demo
 
 bench-capture: install ## Measure capture; results go to benchmarks/results.
 	$(BIN)/python -m benchmarks.capture
 
 bench-engine: install $(BENCH_STAMP) ## Measure the engine beside other engines; results go to benchmarks/results.
 	$(BIN)/python -m benchmarks.engine
+
+bench-playback: install ## Measure the playback pipeline, lookback beside incremental; OPTIONS="--rows 3000000" for less.
+	$(BIN)/python -m benchmarks.playback $(OPTIONS)
 
 # The other engines pin much that Calve uses in other versions, so they live apart.
 $(BENCH_STAMP): pyproject.toml
@@ -53,4 +56,4 @@ $(BENCH_STAMP): pyproject.toml
 	touch $@
 
 clean: ## Remove what the other targets made.
-	rm -rf $(VENV) $(BENCH_VENV) .demo dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) .demo .bench dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,120 @@
+"""The command `calve demo`."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calve.cli import output
+from calve.cli.demo import report
+from calve.cli.demo.site import demo_site
+from calve.cli.demo.story import Say, Story
+from calve.errors import FailedError, RefusedError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MARK = "calve-demo"
+
+HomeOption = Annotated[
+    Path, typer.Option("--home", help="Where the lake of the demo is made, anew each time.")
+]
+RowsOption = Annotated[int, typer.Option("--rows", min=1_000, help="Events that arrive on one day.")]
+DaysOption = Annotated[int, typer.Option("--days", min=1, max=30, help="Daily runs of both pipelines.")]
+
+
+def demo(
+    home: HomeOption = Path("calve-demo"),
+    rows: RowsOption = 60_000,
+    days: DaysOption = 3,
+    json_output: output.JsonOption = False,
+) -> None:
+    """Run the playback pipeline by lookback and by change, on the same late data, and compare them.
+
+    Example: calve demo --days 5 --rows 200000
+    """
+    _make_empty(home)
+    began = time.monotonic()
+    with _telling(json_output) as say, demo_site(home) as site:
+        story = Story(site, rows, days, say)
+        found = story.play()
+    seconds = time.monotonic() - began
+    value = {
+        "equal": found["equal"],
+        "rows": {"daily": found["daily_rows"], "aggregate": found["agg_rows"]},
+        "lost_by_lookback": found["lost_rows"],
+        "stages": [stage.to_json() for stage in (*story.stages.values(), report.total(story.stages))],
+        "seconds": round(seconds, 1),
+        "home": str(home),
+    }
+    output.emit(value, json_output, lambda console: _show(console, story, value))
+    if not found["equal"]:
+        raise FailedError(
+            "DEMO_DIFFERS", "the two results are not the same rows", "report it, with the output"
+        )
+
+
+def _make_empty(home: Path) -> None:
+    """The demo begins from nothing, and removes only what a demo has left."""
+    if home.exists():
+        if not (home / _MARK).is_file():
+            raise RefusedError(
+                "DEMO_HOME_TAKEN", f"{home} is there, and is not of a demo", "give another place with --home"
+            )
+        shutil.rmtree(home)
+    home.mkdir(parents=True)
+    (home / _MARK).write_text("Made by `calve demo`, which may remove this folder.\n", encoding="utf-8")
+
+
+@contextmanager
+def _telling(quiet: bool) -> Iterator[Say]:
+    """A way to say what is going on: lines that stay, above one that changes."""
+    if quiet:
+        yield lambda text, stays: None
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with console.status("…", spinner="dots") as status:
+
+        def say(text: str, stays: bool) -> None:
+            if stays:
+                console.print(text)
+            else:
+                status.update(text)
+
+        yield say
+
+
+def _show(console: Console, story: Story, value: dict[str, Any]) -> None:
+    console.print(report.draw(story.stages, story.cycles))
+    rows = value["rows"]
+    verdict = "[bold green]the same[/]" if value["equal"] else "[bold red]NOT the same[/]"
+    console.print(
+        f"Row for row, both results are {verdict}: {rows['daily']:,} rows, {rows['aggregate']:,} groups."
+    )
+    if value["lost_by_lookback"]:
+        console.print(
+            f"{value['lost_by_lookback']:,} rows came later than 14 days: the lookback has lost them, "
+            "the incremental pair has them."
+        )
+    home = value["home"]
+    console.print(f"\n{value['seconds']:.0f} s. Where to look next:", markup=False)
+    console.print(
+        f"  CALVE_HOME={home} calve runs                              what ran, and why", markup=False
+    )
+    console.print(
+        f"  CALVE_HOME={home} calve savings                           what was not read", markup=False
+    )
+    console.print(
+        f"  CALVE_HOME={home} calve render ips_playback_daily_workflow   the SQL that ran", markup=False
+    )
+    console.print(
+        f"  CALVE_HOME={home} calve dev                               the API, and the triggers", markup=False
+    )
