@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from calve.demo.comparison import Comparison, compare
@@ -35,7 +36,7 @@ def create_tables(spark: SparkSession, params: Mapping[str, Any]) -> dict[str, A
 
 def bring_events(spark: SparkSession, params: Mapping[str, Any]) -> dict[str, Any]:
     """Append what arrives on each day, one commit a day; how many of the last day's rows are late."""
-    source = PlaybackSource(TABLE, params["rows_per_day"])
+    source = PlaybackSource(TABLE, params["rows_per_day"], date.fromisoformat(params["first_day"]))
     for number in range(params["from_day"], params["to_day"] + 1):
         source.arrive(spark, number)
     last = source.day(params["to_day"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
 
@@ -120,6 +121,43 @@ def test_several_sources_are_maps_by_alias_and_commit_together(
     assert (params["range_lower"], params["range_upper"], params["range_exactness"]) == (2, 9, "exact")
     assert params["range_lowers"] == {"t.id": "5", "second.id": "2"}
     assert {x.position.table_name for x in ledger.checkpoints()} == {"lake.db.t", "lake.db.u"}
+
+
+def test_the_range_is_that_of_all_sources_also_under_other_names(
+    on_both: EngineRuns, ledger: Ledger, source: Table
+) -> None:
+    catalog = ledger.lake.catalog("lake")
+    other = catalog.create_table("db.u", schema=pa.schema([("number", pa.int64())]))
+    append(source, 5, 7)
+    other.append(pa.table({"number": [3, 4]}))
+    sources = [
+        {"table": "db.t", "range_columns": ["id"]},
+        {"table": "db.u", "range_columns": ["number"]},
+    ]
+    run = on_both.run(chain(options={"source_tables": sources, "capture_mode": "RANGE"}))
+    params = run.steps["capture"].params
+    assert (params["range_lower"], params["range_upper"]) == (3, 7)
+    assert "icdc_table" not in params
+
+
+def test_a_commit_publishes_up_to_when_its_tables_are_complete(
+    on_both: EngineRuns, ledger: Ledger, source: Table
+) -> None:
+    make_table(ledger, "db.target")
+    append(source, 1)
+    run = on_both.run(chain(tables=["db.target"], valid_through="2024-01-31T06:00:00Z"))
+    assert run.status == "SUCCEEDED"
+    waiting = flow(
+        {
+            "job": {
+                "id": "waits",
+                "type": "NoOp",
+                "signal_dependencies": [{"table": "db.target", "valid_through": "2024-01-31"}],
+            }
+        },
+        id="downstream",
+    )
+    assert on_both.run(waiting).status == "SUCCEEDED"
 
 
 def test_limits_leave_the_rest_to_the_next_run(on_both: EngineRuns, ledger: Ledger, source: Table) -> None:

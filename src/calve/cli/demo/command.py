@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +43,7 @@ def demo(
     _make_empty(home)
     began = time.monotonic()
     with _telling(json_output) as say, demo_site(home) as site:
-        story = Story(site, rows, days, say)
+        story = Story(site, rows, days, say, datetime.now(UTC).date())
         found = story.play()
     seconds = time.monotonic() - began
     value = {

@@ -12,7 +12,6 @@ from calve.cli.demo.report import Stage
 from calve.cli.demo.site import Measure, Site, measure
 from calve.demo.files import own_folder, playback_folder
 
-FIRST_DAY = date(2026, 1, 1)
 #: Days of history before the first daily run: the window of the lookback.
 HISTORY = 14
 LOOKBACK = ("playback_daily_workflow", "playback_daily_agg_workflow")
@@ -35,8 +34,9 @@ class Story:
     rows_per_day: int
     cycles: int
     say: Say
+    #: The days end with this one, so that a lookback window of now is one over them.
+    last_day: date
     taken: dict[str, Measure] = field(default_factory=dict)
-    captures: list[Json] = field(default_factory=list)
 
     def play(self) -> dict[str, Any]:
         """All of it; what the comparison says."""
@@ -59,28 +59,28 @@ class Story:
         self.say("starting Spark", False)
         site.push([own_folder() / "source.yaml", own_folder() / "comparison.yaml"])
         self.say(f"{HISTORY} days of playback events arrive", False)
-        site.run("playback_source", self._watch, to_day=HISTORY - 1, rows_per_day=self.rows_per_day)
+        self._bring(0, HISTORY - 1)
         self.say(f"{HISTORY} days of playback events: {HISTORY * self.rows_per_day:,} rows", True)
         site.push_resting([playback_folder() / name for name in _FILES["lookback"]])
         for workflow_id in LOOKBACK:
-            site.run(workflow_id, self._watch, **_window(HISTORY - 1))
+            site.run(workflow_id, self._watch, **self._window(HISTORY - 1))
         site.push([playback_folder() / name for name in _FILES["incremental"]])
         for workflow_id in INCREMENTAL:
             site.await_triggered(workflow_id, 1, self._watch)
         self.say("both pairs have processed the history", True)
 
     def _play_day(self, day: int) -> None:
-        arrived = self.site.run(
-            "playback_source", self._watch, from_day=day, to_day=day, rows_per_day=self.rows_per_day
-        )
+        arrived = self._bring(day, day)
         late = arrived["steps"]["arrive"]["params"]["late_rows"]
-        self.say(f"[bold]{_day(day)}[/]  {self.rows_per_day:,} events arrive, {late:,} of them late", True)
+        self.say(
+            f"[bold]{self._day(day)}[/]  {self.rows_per_day:,} events arrive, {late:,} of them late", True
+        )
         for workflow_id in INCREMENTAL:
             summary = self.site.await_triggered(workflow_id, day - HISTORY + 2, self._watch)
             self._take(workflow_id, summary)
             self._tell_capture(summary)
         for workflow_id in LOOKBACK:
-            self._take(workflow_id, self.site.run(workflow_id, self._watch, **_window(day)))
+            self._take(workflow_id, self.site.run(workflow_id, self._watch, **self._window(day)))
             self.say(f"  {workflow_id} has read its 14 days", True)
 
     def _take(self, workflow_id: str, summary: Json) -> None:
@@ -93,13 +93,13 @@ class Story:
         days = len(params["changed_partitions"])
         self.say(
             f"  {summary['workflow_id']} was started by the change: {params['change_rows']:,} rows of "
-            f"{days} days, captured in {took} ms",
+            f"{days} day{'s' * (days > 1)}, captured in {took} ms",
             True,
         )
 
     def _compare(self, day: int) -> dict[str, Any]:
         self.say("comparing both results", False)
-        summary = self.site.run("playback_comparison", self._watch, from_day=_window(day)["from_day"])
+        summary = self.site.run("playback_comparison", self._watch, from_day=self._window(day)["from_day"])
         found: dict[str, Any] = summary["steps"]["compare"]["params"]
         return found
 
@@ -109,11 +109,19 @@ class Story:
                 said = (step.get("progress") or {}).get("message", "")
                 self.say(f"{summary['workflow_id']}  {step_id}  {said}", False)
 
+    def _bring(self, from_day: int, to_day: int) -> Json:
+        return self.site.run(
+            "playback_source",
+            self._watch,
+            from_day=from_day,
+            to_day=to_day,
+            rows_per_day=self.rows_per_day,
+            first_day=self._day(0),
+        )
 
-def _day(number: int) -> str:
-    return (FIRST_DAY + timedelta(days=number)).isoformat()
+    def _day(self, number: int) -> str:
+        return (self.last_day - timedelta(days=HISTORY + self.cycles - 1 - number)).isoformat()
 
-
-def _window(day: int) -> dict[str, str]:
-    """The 14 days that end with a day."""
-    return {"from_day": _day(day - HISTORY + 1), "to_day": _day(day)}
+    def _window(self, day: int) -> dict[str, str]:
+        """The 14 days that end with a day."""
+        return {"from_day": self._day(day - HISTORY + 1), "to_day": self._day(day)}

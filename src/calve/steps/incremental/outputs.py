@@ -110,23 +110,28 @@ def _ranges(sources: Sequence[Source]) -> dict[str, Any]:
     columns = list(dict.fromkeys(name for source in sources for name in source.changes.ranges))
     if not columns:
         return {}
-    unions = {name: unite(_of_column(sources, name)) for name in columns}
+    # With one column a table, they are taken to be the same thing under several names.
+    is_one = all(len(source.changes.ranges) <= 1 for source in sources)
+    unions = {name: unite(_known(sources, columns if is_one else [name])) for name in columns}
     described: dict[str, Any] = {
         "range_exactness": _worst(found.exactness for found in unions.values()).value,
         "range_lowers": _bounds(sources, lambda x: x.lower),
         "range_uppers": _bounds(sources, lambda x: x.upper),
     }
     for name, bound in (("range_lower", "lower"), ("range_upper", "upper")):
-        if len(columns) == 1:
-            described[name] = getattr(unions[columns[0]], bound)
-        else:
-            known = {column: getattr(union, bound) for column, union in unions.items()}
-            described[name] = {column: str(value) for column, value in known.items() if value is not None}
+        known = {column: getattr(union, bound) for column, union in unions.items()}
+        described[name] = known[columns[0]] if is_one else _texts(known)
     return described
 
 
-def _of_column(sources: Sequence[Source], name: str) -> list[ColumnRange]:
-    return [x.changes.ranges[name] for x in sources if x.changes.has_changes and name in x.changes.ranges]
+def _known(sources: Sequence[Source], columns: Sequence[str]) -> list[ColumnRange]:
+    """The ranges of these columns in the tables that changed."""
+    changed = [source.changes for source in sources if source.changes.has_changes]
+    return [found.ranges[name] for found in changed for name in columns if name in found.ranges]
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items() if value is not None}
 
 
 def unite(ranges: Sequence[ColumnRange]) -> ColumnRange:

@@ -30,6 +30,7 @@ class IncrementalMerge(Pattern):
             unique_source=options.source_keys == "unique",
             match_on=options.match_on,
             atomic=options.atomic,
+            rare_repeats=options.repeats == "rare",
             partition_columns=options.partition_column,
         )
         return render(plan, request)

@@ -158,6 +158,8 @@ class MergeOptions(PrunedOptions):
     when_matched: Literal["update", "ignore"] = "update"
     source_keys: Literal["unique", "repeated"] = "repeated"
     match_on: Annotated[list[Name], BeforeValidator(_listed)] = Field(default_factory=list)
+    #: rare: order_by is one column, which is never null and different in all rows of a key.
+    repeats: Literal["any", "rare"] = "any"
 
 
 class AggregateOptions(PrunedOptions):

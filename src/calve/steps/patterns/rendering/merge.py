@@ -16,6 +16,7 @@ from calve.steps.patterns.rendering.merging import (
     not_before,
     order_terms,
     own_keys,
+    without_repeats,
     written_columns,
 )
 from calve.steps.patterns.rendering.names import columns, indent
@@ -40,6 +41,8 @@ class MergePlan:
     #: Columns that rows are found by in the target, in the place of the keys: a hash of them, for example.
     match_on: Sequence[str] = ()
     atomic: bool = False
+    #: Few keys come again within a change, and never level in the order, which is one column.
+    rare_repeats: bool = False
     #: Columns of the target that a key never changes, and the columns of the source that they are.
     partition_columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,9 +84,17 @@ class _Merge:
         reading = self._reading(stands.came(self.source, on_source(pruned)))
         return deduplicated(reading, self.keys, self.plan.order_by)
 
+    def _new_rows(self, new: Sequence[Pruned]) -> str:
+        """New partitions are most of a change: where repeats are rare, their rows are not shuffled."""
+        terms = order_terms(self.plan.order_by) or []
+        if not self.plan.rare_repeats or len(terms) != 1:
+            return self._rows(new)
+        reading = self._reading(stands.came(self.source, on_source(new)))
+        return without_repeats(reading, self.keys, terms[0], self.target.required)
+
     def _insert(self, new: Sequence[Pruned]) -> Sql:
         kept = f"\nWHERE NOT coalesce(({self.plan.delete_when}), FALSE)" if self.plan.delete_when else ""
-        text = insert(self.target, self.written, self._rows(new)) + kept
+        text = insert(self.target, self.written, self._new_rows(new)) + kept
         return Sql(text, "rows of partitions that the target does not have yet: nothing there to merge with")
 
     def _upsert(self, late: Sequence[Pruned]) -> list[Sql]:

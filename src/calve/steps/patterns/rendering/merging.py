@@ -13,6 +13,7 @@ from calve.steps.patterns.rendering.request import Target
 
 RANK = "_calve_rank"
 HERE = "_calve_here"
+FIRST = "_calve_first"
 _TERM = re.compile(r"`?([A-Za-z_]\w*)`?(?:\s+(ASC|DESC))?(?:\s+NULLS\s+(FIRST|LAST))?", re.IGNORECASE)
 
 
@@ -69,6 +70,25 @@ def deduplicated(query: str, keys: Sequence[str], order_by: Sequence[str]) -> st
         f"FROM (\n{indent(query)}\n) AS q"
     )
     return f"SELECT * FROM (\n{indent(ranked)}\n) WHERE {RANK} = 1"
+
+
+def without_repeats(query: str, keys: Sequence[str], order: OrderTerm, required: frozenset[str]) -> str:
+    """The first row of each key, if no two rows of a key are level in the order.
+
+    Rows stay where they are: only keys and the order's column are moved, and the few keys that come again
+    are brought to the rows.
+    """
+    best, behind = ("max", "<") if order.descending else ("min", ">")
+    again = (
+        f"SELECT {columns(keys)}, {best}({column(order.column)}) AS {FIRST}\n"
+        f"FROM q GROUP BY {columns(keys)} HAVING count(*) > 1"
+    )
+    return (
+        f"WITH q AS (\n{indent(query)}\n), again AS (\n{indent(again)}\n)\n"
+        f"SELECT /*+ BROADCAST(again) */ q.* FROM q LEFT ANTI JOIN again\n"
+        f"ON {keys_equal(keys, required, 'q', 'again')} "
+        f"AND {column(order.column, 'q')} {behind} again.{FIRST}"
+    )
 
 
 def written_columns(target: Target, query: Query, keys: Sequence[str]) -> list[str]:
