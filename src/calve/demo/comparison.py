@@ -35,9 +35,10 @@ class Comparison:
 def compare(
     spark: SparkSession, left: str, right: str, columns: Sequence[str], day: str, where: str
 ) -> Comparison:
-    """Compare two tables day by day, in one pass over each, by sums of two hashes over all the columns.
+    """Compare two tables day by day, in one pass over each, by sums of a hash over all the columns.
 
-    The sums are of 128 bits together and do not depend on the order of rows, but on how often each comes.
+    Both halves of the hash are summed up: that does not depend on the order of rows, but on how often each
+    comes, and no sum is too big for its type.
     """
     first, second = (_fingerprints(spark, table, columns, day, where) for table in (left, right))
     days = sorted(first.keys() | second.keys())
@@ -50,8 +51,8 @@ def _fingerprints(
 ) -> dict[str, tuple[Any, ...]]:
     listed = ", ".join(columns)
     rows = spark.sql(
-        f"SELECT CAST({day} AS STRING), count(*), sum(CAST(xxhash64({listed}) AS DECIMAL(20))), "
-        f"sum(CAST(xxhash64({listed}, 'again') AS DECIMAL(20))) FROM {table} WHERE {where} GROUP BY {day}"
+        "SELECT CAST(day AS STRING), count(*), sum(h & 4294967295), sum(shiftright(h, 32)) FROM "
+        f"(SELECT {day} AS day, xxhash64({listed}) AS h FROM {table} WHERE {where}) GROUP BY day"
     ).collect()
     return {row[0]: tuple(row)[1:] for row in rows}
 

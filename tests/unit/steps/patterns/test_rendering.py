@@ -95,6 +95,15 @@ class TestMerge:
         assert "AND t.`day` IN (DATE '2024-01-01')" in merged
         assert "WHERE t.`day` IN (DATE '2024-01-01') ) AS known" in unknown
 
+    def test_rows_of_new_partitions_are_not_shuffled_where_repeats_are_rare(self) -> None:
+        plan = MergePlan(ALL, ["id", "day"], ["at DESC"], rare_repeats=True)
+        missing = {"day": frozenset({date(2024, 1, 2)})}
+        insert, *late = texts(merge.render(plan, request(changes(partitions=DAYS), missing=missing)))
+        assert "row_number()" not in insert
+        assert "max(`at`) AS _calve_first FROM q GROUP BY `id`, `day` HAVING count(*) > 1" in insert
+        assert "q.`day` <=> again.`day` AND q.`at` < again._calve_first" in insert
+        assert all("row_number()" in text for text in late)
+
     def test_a_target_without_any_of_the_partitions_needs_no_merge(self) -> None:
         missing = {"day": frozenset({date(2024, 1, 1), date(2024, 1, 2)})}
         plan = MergePlan(ALL, ["id", "day"])
