@@ -15,7 +15,7 @@ from benchmarks.playback.chart import draw
 from benchmarks.playback.cycles import Cycle, Pairs
 from benchmarks.playback.figures import Results
 from benchmarks.playback.site import WINDOW, Site, open_site
-from benchmarks.playback.tricks import Tried, lookback_without_shuffle, try_ways
+from benchmarks.playback.tricks import Tried, try_ways, tuned_lookback
 from benchmarks.timing import machine
 
 _RESULTS = Path(__file__).parents[1] / "results" / "playback.json"
@@ -64,7 +64,7 @@ def _run(site: Site, arguments: argparse.Namespace) -> tuple[list[Cycle], list[T
     last = WINDOW + arguments.cycles - 1
     tried: list[Tried] = []
     if not arguments.quick:
-        lookbacks = lookback_without_shuffle(site, last) if arguments.lookback_ways else ()
+        lookbacks = tuned_lookback(site, last) if arguments.lookback_ways else ()
         for found in chain(try_ways(site, last, cycles[-1]), lookbacks):
             tried.append(found)
             _say(f"stage {found.stage}: {found.name}: {found.cost.task_cpu_seconds:.1f} s of task CPU")

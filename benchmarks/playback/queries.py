@@ -72,6 +72,18 @@ def lookback_daily(first: str, last: str) -> str:
     return text("playback_daily.sql", daily_query=daily(SOURCE), from_day=first, to_day=last)
 
 
+def lookback_daily_in_place(from_day: str, to_day: str) -> str:
+    """Stage 1 of the lookback pair, with the ids that come again brought to the events."""
+    return f"""INSERT OVERWRITE {DAILY}
+WITH events AS (
+  SELECT * FROM ({daily(SOURCE)}) WHERE event_day BETWEEN DATE '{from_day}' AND DATE '{to_day}'
+),
+again AS (SELECT event_id, min(ingest_ts) AS first_ts FROM events GROUP BY event_id HAVING count(*) > 1)
+SELECT /*+ BROADCAST(again) */ {", ".join(f"events.{name}" for name in DAILY_COLUMNS)}
+FROM events LEFT ANTI JOIN again
+ON events.event_id = again.event_id AND events.ingest_ts > again.first_ts"""
+
+
 def lookback_agg(first: str, last: str) -> str:
     """Stage 2 of the lookback pair."""
     return text("playback_daily_agg.sql", agg_query=daily_agg(DAILY), from_day=first, to_day=last)

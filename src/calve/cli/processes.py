@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from calve.server.serving import Serving
     from calve.state.database import Database
 
+_LOOK_S = 1.0
+
 HostOption = Annotated[
     str | None, typer.Option(help="Where to listen.", show_default="api.host, or 127.0.0.1")
 ]
@@ -45,7 +47,7 @@ def worker(json_output: output.JsonOption = False) -> None:
         _announce(
             {"role": "worker", "home": str(settings.home)}, "the engine runs; Ctrl-C ends it", json_output
         )
-        threading.Event().wait()
+        _wait_for_a_signal()
 
 
 def dev(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
@@ -58,6 +60,12 @@ def dev(host: HostOption = None, port: PortOption = None, json_output: output.Js
         serving = _serving(settings, database)
         with _engine(settings, database):
             _serve(serving, "dev", json_output)
+
+
+def _wait_for_a_signal() -> None:
+    # A signal that comes just before a wait begins is seen only when that wait is over.
+    while not threading.Event().wait(_LOOK_S):
+        pass
 
 
 def _serve(serving: Serving, role: str, json_output: bool) -> None:
