@@ -24,19 +24,20 @@ IPS_AGG = f"{NAMESPACE}.ips_playback_daily_agg_table"
 _SKETCH = "viewers"
 
 
-def create_tables(spark: SparkSession, params: Mapping[str, Any]) -> dict[str, Any]:
+def _create_tables(spark: SparkSession) -> None:
     """Make the tables, if they are not there yet."""
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {NAMESPACE}")
     if not spark.catalog.tableExists(TABLE):
         PlaybackSource(TABLE, 1).create(spark)
     for statement in split_statements((playback_folder() / "tables.sql").read_text("utf-8")):
         spark.sql(statement.text)
-    return {}
 
 
 def bring_events(spark: SparkSession, params: Mapping[str, Any]) -> dict[str, Any]:
     """Append what arrives on each day, one commit a day; how many of the last day's rows are late."""
     source = PlaybackSource(TABLE, params["rows_per_day"], date.fromisoformat(params["first_day"]))
+    if params["from_day"] == 0:
+        _create_tables(spark)
     for number in range(params["from_day"], params["to_day"] + 1):
         source.arrive(spark, number)
     last = source.day(params["to_day"])

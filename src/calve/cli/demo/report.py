@@ -11,15 +11,12 @@ from calve.cli.demo.site import Measure
 if TYPE_CHECKING:
     from rich.table import Table
 
-_MS_A_SECOND = 1000
-_MB = 1_000_000
 _KINDS = (
     ("rows", 1, "{:,.0f}"),
-    ("bytes", _MB, "{:,.1f} MB"),
     ("cpu_ms", 1000, "{:.1f} s"),
     ("wall_ms", 1000, "{:.1f} s"),
 )
-_HEADS = ("rows read", "bytes read", "task CPU", "wall time")
+_HEADS = ("rows scanned", "task CPU", "wall time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from calve.cli.client import Json, StartCall
 from calve.cli.definitions import load_file
 from calve.cli.embedded_client import EmbeddedClient
 from calve.errors import FailedError
-from calve.settings import Settings, load_settings
+from calve.ledger.ledger import Ledger
+from calve.settings import load_settings
 from calve.workflow.definition.properties import Properties
 from calve.workflow.params import ParamDefinition
 
@@ -32,14 +33,12 @@ class Measure:
     """What the Spark steps of a run took."""
 
     rows: int = 0
-    bytes: int = 0
     cpu_ms: int = 0
     wall_ms: int = 0
 
     def __add__(self, other: Measure) -> Measure:
         return Measure(
             self.rows + other.rows,
-            self.bytes + other.bytes,
             self.cpu_ms + other.cpu_ms,
             self.wall_ms + other.wall_ms,
         )
@@ -48,9 +47,9 @@ class Measure:
 class Site:
     """Pushes workflows, runs them one after the other, and measures them."""
 
-    def __init__(self, settings: Settings, client: EmbeddedClient) -> None:
-        self.settings = settings
+    def __init__(self, client: EmbeddedClient, ledger: Ledger) -> None:
         self._client = client
+        self._ledger = ledger
 
     def push(self, files: Sequence[Path]) -> None:
         """Push workflow files."""
@@ -67,23 +66,39 @@ class Site:
             self._client.orchestrator.set_properties(workflow_id, resting, _USER)
 
     def await_triggered(
-        self, workflow_id: str, instance_id: int, watch: Watcher = lambda summary: None
-    ) -> Json:
-        """The instance of that number, which a trigger starts, once it has succeeded."""
+        self, workflow_id: str, after: int, watch: Watcher = lambda summary: None
+    ) -> list[Json]:
+        """The instances that triggers have started after one, once nothing is left for them to process.
+
+        What is written in several statements may start several.
+        """
+        done: list[Json] = []
         deadline = time.monotonic() + _TRIGGER_S
-        while not self._is_there(workflow_id, instance_id):
-            if time.monotonic() > deadline:
+        while not done or not self._is_caught_up(workflow_id, after + len(done)):
+            if self._newest(workflow_id) > after + len(done):
+                done.append(self._await(workflow_id, after + len(done) + 1, "latest", watch))
+                deadline = time.monotonic() + _TRIGGER_S
+            elif time.monotonic() > deadline:
                 raise FailedError(
                     "DEMO_FAILED",
                     f"no trigger has started {workflow_id} within {_TRIGGER_S:.0f} s",
-                    "look at what `calve lag` says, and at the log",
+                    f"look at what `calve triggers {workflow_id}` says",
                 )
-            time.sleep(_LOOK_S)
-        return self._await(workflow_id, instance_id, "latest", watch)
+            else:
+                time.sleep(_LOOK_S)
+        return done
 
-    def _is_there(self, workflow_id: str, instance_id: int) -> bool:
-        newest = self._client.list_runs(workflow_id, None, 1)["runs"]
-        return bool(newest) and newest[0]["instance_id"] >= instance_id
+    def _is_caught_up(self, workflow_id: str, newest: int) -> bool:
+        behind = [
+            found.lag.snapshots
+            for found in self._ledger.lag()
+            if found.lag is not None and found.position.consumer.startswith(f"{workflow_id}/")
+        ]
+        return not any(behind) and self._newest(workflow_id) == newest
+
+    def _newest(self, workflow_id: str) -> int:
+        found = self._client.list_runs(workflow_id, None, 1)["runs"]
+        return int(found[0]["instance_id"]) if found else 0
 
     def run(self, workflow_id: str, watch: Watcher = lambda summary: None, **params: Any) -> Json:
         """A run of a workflow, once it has succeeded. Raises DEMO_FAILED with the reason."""
@@ -105,7 +120,6 @@ def measure(summary: Mapping[str, Any]) -> Measure:
     counts = [step.get("artifacts", {}).get("spark", {}) for step in summary["steps"].values()]
     return Measure(
         sum(found.get("input_rows", 0) for found in counts),
-        sum(found.get("input_bytes", 0) for found in counts),
         sum(found.get("cpu_ms", 0) for found in counts),
         summary["ended_at"] - summary["started_at"],
     )
@@ -120,8 +134,8 @@ def demo_site(home: Path) -> Iterator[Site]:
     settings.ensure_home()
     client = EmbeddedClient(settings, _USER)
     try:
-        with client.running_engine():
-            yield Site(settings, client)
+        with Ledger(settings) as ledger, client.running_engine():
+            yield Site(client, ledger)
     finally:
         host.stop(settings)
         client.close()

@@ -20,9 +20,7 @@ class _Counts:
     tasks: int = 0
     tasks_done: int = 0
     input_rows: int = 0
-    input_bytes: int = 0
     output_rows: int = 0
-    output_bytes: int = 0
     #: What the tasks took of the processors, in milliseconds.
     cpu_ms: int = 0
 
@@ -74,8 +72,6 @@ def _count(stage: Any) -> _Counts:
     return _Counts(
         stages=1,
         input_rows=stage.inputRecords(),
-        input_bytes=stage.inputBytes(),
         output_rows=stage.outputRecords(),
-        output_bytes=stage.outputBytes(),
         cpu_ms=stage.executorCpuTime() // _NANOS_A_MILLI,
     )
