@@ -96,8 +96,8 @@ def _telling(quiet: bool) -> Iterator[Say]:
 def _show(console: Console, story: Story, value: dict[str, Any]) -> None:
     console.print(report.draw(story.stages, story.cycles))
     console.print(
-        "With so few rows most of the time goes into starting statements, which both ways do; with more of them "
-        "the shares fall: try --rows 500000, or make bench-playback.\n"
+        "With so few rows most of the time goes into starting statements, which both ways do; "
+        "with more of them the shares fall: try --rows 500000, or make bench-playback.\n"
     )
     rows = value["rows"]
     verdict = "[bold green]the same[/]" if value["equal"] else "[bold red]NOT the same[/]"
