@@ -14,7 +14,7 @@ import pytest
 @pytest.mark.slow
 def test_the_demo_compares_both_pairs_and_they_are_equal(calve: Any, tmp_path: Path) -> None:
     done = subprocess.run(
-        calve.command("demo", "--rows", "1000", "--days", "2", "--home", "lake", "--json"),
+        calve.command("demo", "--rows", "1000", "--days", "1", "--home", "lake", "--json"),
         cwd=tmp_path,
         env=calve.environment,
         capture_output=True,
