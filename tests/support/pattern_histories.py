@@ -102,7 +102,7 @@ class PatternSource:
         try:
             self.table.sql(f"INSERT INTO {self.table} REPLACE WHERE {where} VALUES {rows}")
         except Py4JJavaError as error:
-            # Iceberg replaces whole files only, and a table that is not partitioned by day mixes days in a file.
+            # Iceberg replaces whole files only, and those of a table without days as partitions mix them.
             if "some, but not all, rows match" not in str(error):
                 raise
             self.table.sql(f"DELETE FROM {self.table} WHERE {where}")
