@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.playback import queries
+from benchmarks.playback.metering import Cost, total
 from benchmarks.playback.queries import IPS_DAILY, IPS_DAILY_AGG
 from benchmarks.playback.site import Site
 from calve.cli.definitions import load_file
 from calve.demo.comparison import Comparison, compare
-from calve.demo.metering import Cost, total
 from calve.ledger.capture import Capture
 from calve.steps.patterns.preview import preview
 from calve.steps.registry import RegisteredTypes

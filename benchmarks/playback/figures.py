@@ -13,8 +13,8 @@ from rich.table import Table
 
 from benchmarks.playback.captures import Found
 from benchmarks.playback.cycles import Cycle, Stage
+from benchmarks.playback.metering import Cost, total
 from benchmarks.playback.tricks import Tried
-from calve.demo.metering import Cost, total
 
 #: At most so much of the lookback's task CPU: stage 1, stage 2, both.
 TARGETS = (0.07, 0.14, 0.10)

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 import calve
 from benchmarks.playback import queries
-from calve.demo.metering import Meter
+from benchmarks.playback.metering import Meter
 from calve.demo.playback_source import PlaybackSource
 from calve.ledger.ledger import Ledger
 from calve.settings import load_settings

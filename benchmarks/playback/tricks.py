@@ -11,9 +11,9 @@ from typing import Any
 
 from benchmarks.playback import queries, statements
 from benchmarks.playback.cycles import LATE_KEYS, Cycle, change_of, compare_pairs, split_days
+from benchmarks.playback.metering import Cost
 from benchmarks.playback.queries import IPS_DAILY, IPS_DAILY_AGG
 from benchmarks.playback.site import Site
-from calve.demo.metering import Cost
 from calve.ledger.capture import Capture
 
 _COPY = {"write__merge__mode": "copy-on-write"}

@@ -27,7 +27,19 @@ _CONNECT_SCHEME = "sc://"
 _PYTHON_FILE = re.compile(r"[^\s;'\"]+\.py")
 
 
-class SparkOptions(Options):
+class SessionOptions(Options):
+    """In which Spark to run."""
+
+    session: SessionMode | None = None
+    spark_conf: dict[str, str] = Field(default_factory=dict)
+    spark_url: str | None = None
+    master: str | None = None
+    cwd: str | None = None
+    #: False: statements under a capture run again although they have landed.
+    exactly_once: bool | None = None
+
+
+class SparkOptions(SessionOptions):
     """What to run, and in which Spark."""
 
     section: ClassVar[str | None] = "spark"
@@ -36,13 +48,6 @@ class SparkOptions(Options):
     file: str | None = None
     main: str | None = Field(default=None, pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
     args: list[str] = Field(default_factory=list)
-    session: SessionMode | None = None
-    spark_conf: dict[str, str] = Field(default_factory=dict)
-    spark_url: str | None = None
-    master: str | None = None
-    cwd: str | None = None
-    #: False: statements under a capture run again although they have landed.
-    exactly_once: bool | None = None
 
     @model_validator(mode="before")
     @classmethod

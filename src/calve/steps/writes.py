@@ -20,6 +20,7 @@ from calve.spark.statements import split_statements
 from calve.spark.step.spec import SPEC_FILE, StepSpec
 from calve.spark.targets import Write, write_of
 from calve.steps.contract import StepContext
+from calve.steps.incremental.naming import owner_of
 from calve.steps.incremental.scope import StepCaptures, captures_of_step
 from calve.steps.incremental.shared import ledger_of
 
@@ -83,7 +84,7 @@ def _noted(found: StepCaptures) -> dict[str, Noted]:
 
 def _hold(connection: Connection, context: StepContext, found: StepCaptures) -> None:
     """Say which run is at work under the captures, so that nobody who found them abandoned takes them."""
-    at_work = f"{context.workflow_id}/{context.instance_id}/{context.run_id}"
+    at_work = owner_of(context.workflow_id, context.instance_id, context.run_id)
     for held in found.held:
         if held.record.status is Status.OPEN:
             hold_capture(connection, held.record.id, held.record.run_ref, at_work)

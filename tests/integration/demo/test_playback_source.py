@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.playback.metering import Meter
 
 from calve.demo.comparison import compare
-from calve.demo.metering import Meter
 from calve.demo.playback_source import PlaybackSource
 
 if TYPE_CHECKING:

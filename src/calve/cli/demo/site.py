@@ -51,18 +51,16 @@ class Site:
         self._client = client
         self._ledger = ledger
 
-    def push(self, files: Sequence[Path]) -> None:
-        """Push workflow files."""
+    def push(self, files: Sequence[Path]) -> list[str]:
+        """Push workflow files; the ids of the workflows."""
         types = self._client.job_types()
-        self._client.push([load_file(file, types).definition for file in files])
+        pushed = self._client.push([load_file(file, types).definition for file in files])
+        return [one["workflow_id"] for one in pushed]
 
     def push_resting(self, files: Sequence[Path]) -> None:
         """Push workflow files whose triggers rest: they run when they are told to."""
-        self.push(files)
-        types = self._client.job_types()
-        for file in files:
-            workflow_id = load_file(file, types).definition.workflow.id
-            resting = Properties(time_trigger_disabled=True, signal_trigger_disabled=True)
+        resting = Properties(time_trigger_disabled=True, signal_trigger_disabled=True)
+        for workflow_id in self.push(files):
             self._client.orchestrator.set_properties(workflow_id, resting, _USER)
 
     def await_triggered(

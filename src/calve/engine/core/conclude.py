@@ -133,20 +133,19 @@ def with_outputs(
     own: frozenset[str] = frozenset(),
 ) -> dict[str, EvaluatedParam]:
     """The params of a step after its job gave values for some of them; `own` need not be declared."""
-    made = {}
     given = {name: _typed(name, value, now_ms) for name, value in outputs.items() if name in own}
-    params = {**params, **given}
+    made = {}
     for name, value in outputs.items():
-        declared = params.get(name)
         if name in given:
             continue
+        declared = params.get(name)
         if declared is None:
             made[name] = EvaluatedParam.from_json(name, {"type": "STRING", "value": str(value)})
             continue
         # Without a mode of its own, so that the one that the step declares has the say.
         definition = replace(declared.definition, mode=None)
         made[name] = EvaluatedParam(definition, coerce(name, definition.type, value), now_ms)
-    return merge_outputs(params, made)
+    return {**merge_outputs(params, made), **given}
 
 
 def _typed(name: str, value: Any, now_ms: int) -> EvaluatedParam:

@@ -9,15 +9,13 @@ from typing import Any, ClassVar
 from calve.errors import RefusedError
 from calve.lake import LookbackAsk
 from calve.lake.amounts import Amount
-from calve.ledger.asks import SourceAsk
 from calve.ledger.capture import Capture
 from calve.ledger.ledger import Ledger
 from calve.ledger.limits import CaptureLimits
-from calve.ledger.options import CaptureOptions
 from calve.steps.contract import Ending, Finished, Handle, Options, Running, StepContext
 from calve.steps.incremental.checking import check_capture
 from calve.steps.incremental.icdc_names import take_name
-from calve.steps.incremental.naming import consumer_of, run_ref_of
+from calve.steps.incremental.naming import consumer_of, owner_of, run_ref_of
 from calve.steps.incremental.options import CaptureMode, IpCaptureOptions, OnEmpty
 from calve.steps.incremental.outputs import NAMES, Source, describe
 from calve.steps.incremental.runs import abandonment, refuse_foreign_consumer
@@ -88,22 +86,17 @@ def _capture(context: StepContext) -> Finished:
 
 
 def _take(ledger: Ledger, context: StepContext, options: IpCaptureOptions, consumer: str) -> Capture:
-    wanted = CaptureOptions.parse(
-        operations=[operation.value for operation in options.data_operations],
-        on_other=options.on_other_operations.value,
-        range_columns=options.range_columns,
-    )
     limits = CaptureLimits(options.max_files, options.max_rows, options.max_bytes)
     lookback = None
     if options.compare_lookback is not None:
         lookback = LookbackAsk(options.compare_lookback, options.lookback_column)
     return ledger.take(
-        [SourceAsk(x.table, x.branch, x.range_columns, x.alias) for x in options.source_tables],
+        options.asks,
         consumer=consumer,
-        options=wanted,
+        options=options.capture_options,
         start_from=options.start_from,
         start_once=True,
-        owner=f"{context.workflow_id}/{context.instance_id}/{context.run_id}",
+        owner=owner_of(context.workflow_id, context.instance_id, context.run_id),
         run_ref=run_ref_of(context.workflow_id, context.instance_id, context.step_id),
         limits=limits,
         is_abandoned=abandonment(ledger.database),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -40,17 +40,24 @@ def check_commit(step: TypedStep, workflow: Workflow) -> Iterator[str]:
     """What is wrong with a commit step in its workflow."""
     yield from check_options(step, IpCommitOptions)
     known = [found.id for found in capture_steps(workflow)]
-    stated = literal(step, IpCommitOptions.section, "capture_step")
     if not known:
         yield f"'{step.id}' commits a capture, and no step of the workflow is an IpCapture; add one before it"
-    elif stated is None and not is_given(step, IpCommitOptions.section, "capture_step") and len(known) > 1:
-        yield f"'{step.id}' does not say what it commits; give capture_step, one of {', '.join(known)}"
-    elif isinstance(stated, str) and "$" not in stated and stated not in known:
+    else:
+        yield from check_capture_step(step, IpCommitOptions.section, known, "commits")
+
+
+def check_capture_step(
+    step: TypedStep, section: str | None, known: Sequence[str], does: str
+) -> Iterator[str]:
+    """What is wrong with the `capture_step` of a step that does something with one of the known ones."""
+    stated = literal(step, section, "capture_step")
+    if stated is None and not is_given(step, section, "capture_step") and len(known) > 1:
+        names = ", ".join(known)
+        yield f"'{step.id}' does not say which capture it {does}; give capture_step, one of {names}"
+    elif isinstance(stated, str) and stated not in known:
         meant = nearest(stated, known)
-        yield (
-            f"capture_step of '{step.id}' is '{stated}', which is not a step of type IpCapture; "
-            + (f"did you mean '{meant}'?" if meant else f"there is {', '.join(known)}")
-        )
+        hint = f"did you mean '{meant}'?" if meant else f"there is {', '.join(known)}"
+        yield f"capture_step of '{step.id}' is '{stated}', which is not a step of type IpCapture; {hint}"
 
 
 def committed_steps(workflow: Workflow) -> Iterator[str]:

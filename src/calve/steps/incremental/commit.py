@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from calve.errors import NotFoundError, RefusedError, UsageError
-from calve.lake import open_table
+from calve.lake import SourceTable, open_table
 from calve.ledger.capture import Settled
 from calve.ledger.ledger import Ledger
 from calve.ledger.records import CaptureRecord
@@ -64,7 +64,7 @@ def _commit(context: StepContext) -> Finished:
     record, told = _find(ledger, context, options.capture_step)
     targets = _targets(ledger, record, options.tables)
     _refuse_sources(record, targets)
-    signals = [*_table_signals(ledger, targets), *_watermarks(options, targets, context)]
+    signals = [*_table_signals(targets), *_watermarks(options, targets, context)]
     if told.get(ICDC_NAME) is not None and not options.keep:
         free_name(ledger.lake, told[ICDC_NAME], record.changes[0])
     settled = ledger.commit(record.id, keep=options.keep, run_ref=record.run_ref)
@@ -103,26 +103,26 @@ def _find(
     return next(iter(taken.values()))
 
 
-def _targets(ledger: Ledger, record: CaptureRecord, stated: Sequence[str]) -> list[str]:
-    """The tables written under the capture, and those that the step names; full names, each once."""
+def _targets(ledger: Ledger, record: CaptureRecord, stated: Sequence[str]) -> dict[str, SourceTable]:
+    """The tables written under the capture, and those that the step names, by their full names."""
     with ledger.database.read() as connection:
-        begun = dict.fromkeys(write.target for write in writes_of(connection, record.id))
-    written = [name for name in begun if _is_there(ledger, name)]
-    return list(dict.fromkeys(str(ledger.lake.resolve(name)) for name in (*written, *stated)))
+        written = dict.fromkeys(write.target for write in writes_of(connection, record.id))
+    opened = [table for name in written if (table := _find_written(ledger, name)) is not None]
+    opened += [open_table(ledger.lake, name) for name in stated]
+    return {str(table.name): table for table in opened}
 
 
-def _is_there(ledger: Ledger, name: str) -> bool:
-    """False for what the run wrote and took away again, as a staging table, and for what is not Iceberg's."""
+def _find_written(ledger: Ledger, name: str) -> SourceTable | None:
+    """None for what the run wrote and took away again, as a staging table, and for what is not Iceberg's."""
     try:
-        open_table(ledger.lake, name)
+        return open_table(ledger.lake, name)
     except UsageError as error:
         if error.code not in _NOTHING_THERE:
             raise
-        return False
-    return True
+        return None
 
 
-def _refuse_sources(record: CaptureRecord, targets: Sequence[str]) -> None:
+def _refuse_sources(record: CaptureRecord, targets: Iterable[str]) -> None:
     sources = {source.table_name for source in record.sources}
     for target in targets:
         if target in sources:
@@ -133,16 +133,17 @@ def _refuse_sources(record: CaptureRecord, targets: Sequence[str]) -> None:
             )
 
 
-def _table_signals(ledger: Ledger, targets: Sequence[str]) -> list[SignalToSend]:
-    found = []
-    for target in targets:
-        head = open_table(ledger.lake, target).metadata.current_snapshot_id("main")
-        params = {} if head is None else {SNAPSHOT_ID: head}
-        found.append(SignalToSend(table_signal(target), params))
-    return found
+def _table_signals(targets: Mapping[str, SourceTable]) -> list[SignalToSend]:
+    heads = {name: table.metadata.current_snapshot_id("main") for name, table in targets.items()}
+    return [
+        SignalToSend(table_signal(name), {} if head is None else {SNAPSHOT_ID: head})
+        for name, head in heads.items()
+    ]
 
 
-def _watermarks(options: IpCommitOptions, targets: Sequence[str], context: StepContext) -> list[SignalToSend]:
+def _watermarks(
+    options: IpCommitOptions, targets: Collection[str], context: StepContext
+) -> list[SignalToSend]:
     if options.valid_through is None:
         return []
     moment = to_epoch_ms(options.valid_through)

@@ -22,6 +22,11 @@ def run_ref_of(workflow_id: str, instance_id: int, step_id: str) -> str:
     return f"{workflow_id}/{instance_id}/{step_id}"
 
 
+def owner_of(workflow_id: str, instance_id: int, run_id: int) -> str:
+    """Who is at work under a capture: one run of the instance."""
+    return f"{workflow_id}/{instance_id}/{run_id}"
+
+
 def split_run_ref(run_ref: str) -> tuple[str, int, str] | None:
     """The workflow, the instance and the step; None for what no workflow wrote."""
     workflow_id, _, rest = run_ref.partition("/")

@@ -11,6 +11,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from calve.lake.model import OnOther, Operation
+from calve.ledger.asks import SourceAsk
+from calve.ledger.options import CaptureOptions
 from calve.settings import Duration
 from calve.steps.contract import Options
 
@@ -130,6 +132,20 @@ class IpCaptureOptions(Options):
                 f"icdc_name names one table, and there are {len(self.source_tables)} source_tables"
             )
         return self
+
+    @property
+    def asks(self) -> list[SourceAsk]:
+        """The source tables, as the ledger is asked for them."""
+        return [SourceAsk(x.table, x.branch, x.range_columns, x.alias) for x in self.source_tables]
+
+    @property
+    def capture_options(self) -> CaptureOptions:
+        """Which changes count and what is told of them, as the ledger is asked for it."""
+        return CaptureOptions.parse(
+            operations=[operation.value for operation in self.data_operations],
+            on_other=self.on_other_operations.value,
+            range_columns=self.range_columns,
+        )
 
     @property
     def wants_table(self) -> bool:

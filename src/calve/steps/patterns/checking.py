@@ -7,13 +7,13 @@ from typing import Any
 
 from calve.errors import UsageError
 from calve.lake.catalogs import split_name
-from calve.steps.incremental.checking import check_options, is_given, literal
+from calve.ledger.asks import default_alias
+from calve.steps.incremental.checking import check_capture_step, check_options, is_given, literal
 from calve.steps.incremental.options import IpCaptureOptions
 from calve.steps.patterns.options import PatternOptions
 from calve.steps.patterns.rendering.query import Query
-from calve.workflow.definition.captures import capture_steps
+from calve.workflow.definition.captures import SOURCE_NAMES, capture_steps
 from calve.workflow.definition.model import Workflow
-from calve.workflow.definition.problems import nearest
 from calve.workflow.definition.steps import Step, TypedStep
 
 
@@ -24,16 +24,11 @@ def check_pattern(step: TypedStep, workflow: Workflow, model: type[PatternOption
     if not known:
         yield f"'{step.id}' processes a change, and no step of type IpCapture is there; add one before it"
         return
+    flaws = list(check_capture_step(step, model.section, [found.id for found in known], "processes"))
+    yield from flaws
+    if flaws:
+        return
     stated = literal(step, model.section, "capture_step")
-    if isinstance(stated, str) and stated not in [found.id for found in known]:
-        meant = nearest(stated, [found.id for found in known])
-        hint = f"did you mean '{meant}'?" if meant else f"there is {', '.join(found.id for found in known)}"
-        yield f"capture_step of '{step.id}' is '{stated}', which is not a step of type IpCapture; {hint}"
-        return
-    if stated is None and len(known) > 1 and not is_given(step, model.section, "capture_step"):
-        names = ", ".join(found.id for found in known)
-        yield f"'{step.id}' does not say which capture it processes; give capture_step, one of {names}"
-        return
     capture = next((found for found in known if found.id == stated), known[0])
     yield from _check_order(step, capture, workflow)
     yield from _check_tables(step, capture, model)
@@ -97,19 +92,13 @@ def _check_query(step: TypedStep, query: Any, source: tuple[str, str]) -> Iterat
 
 def _sources(capture: TypedStep) -> list[tuple[str, str]]:
     """The tables of a capture with their aliases, as far as they are written down."""
-    stated = next(
-        (
-            found
-            for name in ("source_tables", "sourceTable", "sourceTables")
-            if (found := literal(capture, IpCaptureOptions.section, name)) is not None
-        ),
-        None,
-    )
+    written = (literal(capture, IpCaptureOptions.section, name) for name in SOURCE_NAMES)
+    stated = next((found for found in written if found is not None), None)
     if stated is None:
         return []
     try:
         read = IpCaptureOptions.model_validate({"source_tables": stated}).source_tables
-        return [(found.table, found.alias or split_name(found.table)[-1]) for found in read]
+        return [(found.table, found.alias or default_alias(found.table)) for found in read]
     except (ValueError, UsageError):
         # What is wrong with the capture is told with the capture.
         return []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from calve.errors import NotFoundError, RefusedError, UsageError
 from calve.lake.model import Changes
@@ -40,8 +40,8 @@ def change_of_step(context: StepContext, options: PatternOptions) -> Found:
         )
     records = {held.step_id: held.record for held in found.held}
     record = pick_capture(records, options.capture_step, context.step_id)
-    changes, alias = pick_source(record, options.source)
-    return Found(changes, alias, _own_markers(found.scope), found.scope.prefix)
+    source = pick_source(record, options.source)
+    return replace(source, is_own=_own_markers(found.scope), path=found.scope.prefix)
 
 
 def _own_markers(scope: Scope) -> Callable[[str], bool]:
@@ -73,14 +73,17 @@ def pick_capture(records: dict[str, CaptureRecord], stated: str | None, step_id:
     return next(iter(records.values())) if stated is None else records[stated]
 
 
-def pick_source(record: CaptureRecord, stated: str | None) -> tuple[Changes, str]:
-    """The source that is named, by its alias or its table, or the only one."""
-    known = [(source.changes, source.alias) for source in record.sources if source.changes is not None]
-    chosen = [(changes, alias) for changes, alias in known if stated in (None, alias, changes.table)]
+def pick_source(record: CaptureRecord, stated: str | None) -> Found:
+    """The source of a capture that is named, by its alias or its table, or the only one."""
+    known = [Found(source.changes, source.alias) for source in record.sources if source.changes is not None]
+    return pick_named(known, stated, f"capture {record.id}")
+
+
+def pick_named(known: Sequence[Found], stated: str | None, whose: str) -> Found:
+    """Of several sources, the one that is named, or the only one. Raises SOURCE_UNCLEAR."""
+    chosen = [found for found in known if stated in (None, found.alias, found.changes.table)]
     if len(chosen) != 1:
-        aliases = ", ".join(alias for _, alias in known)
+        aliases = ", ".join(found.alias for found in known)
         wrong = f"has no source '{stated}'" if stated is not None else "has several sources"
-        raise UsageError(
-            "SOURCE_UNCLEAR", f"capture {record.id} {wrong}; it has {aliases}", "give one of them as source"
-        )
+        raise UsageError("SOURCE_UNCLEAR", f"{whose} {wrong}; it has {aliases}", "give one of them as source")
     return chosen[0]

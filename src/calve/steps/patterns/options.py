@@ -11,11 +11,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from calve.errors import UsageError
 from calve.settings import parse_duration
-from calve.spark.step.spec import SessionMode
-from calve.steps.contract import Options
 from calve.steps.patterns.rendering.additive import is_way
 from calve.steps.patterns.rendering.names import is_plain
 from calve.steps.patterns.rendering.query import Query, check_expression, split_equation
+from calve.steps.spark_spec import SessionOptions
 
 _DIRECTION = re.compile(r"(?:\s+(?:ASC|DESC))?(?:\s+NULLS\s+(?:FIRST|LAST))?\s*$", re.IGNORECASE)
 _WHOLE_NUMBER = re.compile(r"-?\d+")
@@ -103,18 +102,12 @@ Keys = Annotated[dict[Name, Expression | None], BeforeValidator(_keyed), Field(m
 Columns = Annotated[dict[Name, Name], BeforeValidator(_mapped)]
 
 
-class PatternOptions(Options):
+class PatternOptions(SessionOptions):
     """What all patterns understand: what is written where, under which capture, in which Spark."""
 
     target: str = Field(min_length=1)
     capture_step: str | None = None
     source: str | None = None
-    session: SessionMode | None = None
-    spark_conf: dict[str, str] = Field(default_factory=dict)
-    spark_url: str | None = None
-    master: str | None = None
-    cwd: str | None = None
-    exactly_once: bool | None = None
 
     @property
     def stated_columns(self) -> Mapping[str, str]:

@@ -4,47 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from calve.errors import NotFoundError
 from calve.lake import Changes, drop_changes, open_table, plan_changes, write_changes
 from calve.lake.model import Segment
-from calve.ledger.asks import Source, SourceAsk, resolve_sources
+from calve.ledger.asks import Source, resolve_sources
 from calve.ledger.chain import Chain
 from calve.ledger.ledger import Ledger
-from calve.ledger.options import CaptureOptions
 from calve.ledger.start import start_of
 from calve.ledger.writing import change_request
 from calve.steps.incremental.options import IpCaptureOptions
+from calve.steps.patterns.finding import Found
 from calve.steps.patterns.rendering.names import quote
 
 _NAMESPACE = "icdc"
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A change that waits, under the alias of its table."""
-
-    changes: Changes
-    alias: str
-
-
 @contextmanager
-def pending_changes(ledger: Ledger, consumer: str, options: IpCaptureOptions) -> Iterator[list[Pending]]:
+def pending_changes(ledger: Ledger, consumer: str, options: IpCaptureOptions) -> Iterator[list[Found]]:
     """What waits in each source; the files that were written to find it out go when the block is left."""
-    wanted = CaptureOptions.parse(
-        operations=[operation.value for operation in options.data_operations],
-        on_other=options.on_other_operations.value,
-        range_columns=options.range_columns,
-    )
-    asked = [SourceAsk(x.table, x.branch, x.range_columns, x.alias) for x in options.source_tables]
     written: list[Changes] = []
-    shown: list[Pending] = []
+    shown: list[Found] = []
     try:
-        for source in resolve_sources(asked, wanted):
+        for source in resolve_sources(options.asks, options.capture_options):
             changes = _changes(ledger, consumer, source, options.start_from)
             written.append(changes)
-            shown.append(Pending(_named(changes, source.alias), source.alias))
+            shown.append(Found(_named(changes, source.alias), source.alias))
         yield shown
     finally:
         for changes in written:

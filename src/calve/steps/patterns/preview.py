@@ -14,9 +14,9 @@ from calve.steps.contract import StepContext
 from calve.steps.incremental.naming import consumer_of
 from calve.steps.incremental.options import IpCaptureOptions
 from calve.steps.options import read_options
-from calve.steps.patterns.finding import Found, pick_source
+from calve.steps.patterns.finding import Found, pick_named, pick_source
 from calve.steps.patterns.options import PatternOptions
-from calve.steps.patterns.pending import Pending, pending_changes
+from calve.steps.patterns.pending import pending_changes
 from calve.steps.patterns.rendering.rendered import Rendered
 from calve.steps.patterns.step import Pattern
 from calve.steps.registry import find
@@ -93,7 +93,7 @@ def _preview(
 ) -> Preview:
     options = type_.read(_context(ledger, workflow, step, params, type_.option_names()))
     with _change(ledger, workflow, options, step, params, capture_id) as pending:
-        rendered = type_.render(ledger.lake, options, Found(pending.changes, pending.alias))
+        rendered = type_.render(ledger.lake, options, pending)
     return Preview(step.id, type_.name, pending.changes.table, pending.changes.records, rendered)
 
 
@@ -105,22 +105,16 @@ def _change(
     step: TypedStep,
     params: Mapping[str, ParamDefinition],
     capture_id: str | None,
-) -> Iterator[Pending]:
+) -> Iterator[Found]:
     if capture_id is not None:
-        yield Pending(*pick_source(ledger.get(capture_id).record, options.source))
+        yield pick_source(ledger.get(capture_id).record, options.source)
         return
     capture = _capture_step(workflow, options, step)
     names = {*IpCaptureOptions.model_fields, *IpCaptureOptions.other_names, str(IpCaptureOptions.section)}
     asked = read_options(IpCaptureOptions, _context(ledger, workflow, capture, params, names))
     consumer = asked.consumer or consumer_of(workflow.id, capture.id)
     with pending_changes(ledger, consumer, asked) as found:
-        chosen = [x for x in found if options.source in (None, x.alias, x.changes.table)]
-        if len(chosen) != 1:
-            aliases = ", ".join(x.alias for x in found)
-            raise UsageError(
-                "SOURCE_UNCLEAR", f"'{step.id}' has to name one of {aliases}", "give one of them as source"
-            )
-        yield chosen[0]
+        yield pick_named(found, options.source, f"the capture step '{capture.id}'")
 
 
 def _capture_step(workflow: Workflow, options: PatternOptions, step: TypedStep) -> TypedStep:

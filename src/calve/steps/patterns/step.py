@@ -22,12 +22,12 @@ from calve.steps.patterns.tables import view
 from calve.steps.process.launching import Command
 from calve.steps.process.wrapper import read_record
 from calve.steps.spark import Spark
+from calve.steps.spark_spec import SessionOptions
 from calve.workflow.definition.model import Workflow
 from calve.workflow.definition.steps import TypedStep
 from calve.workflow.params import ParamDefinition
 
 RENDERED_FILE = "rendered.sql"
-_SESSION = ("session", "spark_conf", "spark_url", "master", "cwd", "exactly_once")
 
 
 class Pattern(Spark):
@@ -102,7 +102,7 @@ class Pattern(Spark):
     def script_context(self, context: StepContext) -> StepContext:
         """The attempt as one of a plain Spark step with the rendered script."""
         options = self.read(context)
-        session = {name: getattr(options, name) for name in _SESSION}
+        session = {name: getattr(options, name) for name in SessionOptions.model_fields}
         given = {name: value for name, value in session.items() if value is not None}
         script = (context.place / RENDERED_FILE).read_text(encoding="utf-8")
         return replace(context, params={**given, "script": script}, own_params={})

@@ -13,11 +13,10 @@ from calve.lake.metadata import TableMetadata
 from calve.lake.pruning import result_type
 from calve.lake.values import decode_bound
 from calve.lake.values import to_json as value_to_json
+from calve.spark.once.scope import STATEMENT_PROPERTY
 from calve.steps.patterns.rendering.filters import PartitionField
 from calve.steps.patterns.rendering.request import Request, Source, Target
 from calve.steps.patterns.rendering.values import Value, read_value
-
-MARKER = "calve.statement"
 
 
 def view(
@@ -120,7 +119,7 @@ def _before_own(metadata: TableMetadata, is_own: Callable[[str], bool]) -> int |
     """The newest snapshot of the target before any of the step's own writes."""
     base = head = metadata.current_snapshot_id()
     for snapshot in metadata.ancestry(head):
-        if is_own(snapshot.summary.get(MARKER, "")):
+        if is_own(snapshot.summary.get(STATEMENT_PROPERTY, "")):
             base = snapshot.parent_id
     return base
 

@@ -15,7 +15,8 @@ from calve.workflow.params import Evaluation, ParamDefinition
 #: The types of capture steps, in small letters.
 CAPTURE_TYPES = frozenset({"ipcapture", "icdc"})
 SECTION = "ip_capture"
-_SOURCE_NAMES = ("source_tables", "sourceTables", "sourceTable")
+#: What a capture step may call its tables.
+SOURCE_NAMES = ("source_tables", "sourceTable")
 _DEFAULT_OPERATIONS = ("append",)
 
 
@@ -53,7 +54,7 @@ def capture_sources(workflow: Workflow) -> list[CaptureSource]:
 def step_sources(workflow: Workflow, step: TypedStep) -> Iterator[CaptureSource]:
     """The tables of one capture step. Raises what is wrong where they do not follow from the definition."""
     given = _Given(workflow, step)
-    tables = next((found for name in _SOURCE_NAMES if (found := given.get(name)) is not None), ())
+    tables = next((found for name in SOURCE_NAMES if (found := given.get(name)) is not None), ())
     consumer = given.get("consumer")
     operations = given.get("data_operations") or _DEFAULT_OPERATIONS
     for table, branch in map(_table_and_branch, _listed(tables)):
