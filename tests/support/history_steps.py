@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from support.history import History, InapplicableError, step
+from support.spark import session_conf
 
 _OVERWRITE = "spark.sql.sources.partitionOverwriteMode"
 _WAP_ID = "spark.wap.id"
@@ -68,14 +69,14 @@ def switch_file_format(history: History) -> None:
 
 @step
 def overwrite_partitions(history: History) -> None:
-    history.table.spark.conf.set(_OVERWRITE, "dynamic")
-    history.table.sql(f"INSERT OVERWRITE {history.table} {history.values(2)}")
+    with session_conf(history.table.spark, {_OVERWRITE: "dynamic"}):
+        history.table.sql(f"INSERT OVERWRITE {history.table} {history.values(2)}")
 
 
 @step
 def overwrite_all(history: History) -> None:
-    history.table.spark.conf.set(_OVERWRITE, "static")
-    history.table.sql(f"INSERT OVERWRITE {history.table} {history.values(5)}")
+    with session_conf(history.table.spark, {_OVERWRITE: "static"}):
+        history.table.sql(f"INSERT OVERWRITE {history.table} {history.values(5)}")
 
 
 @step
@@ -207,11 +208,8 @@ def set_current_snapshot(history: History) -> None:
 def stage_and_cherry_pick(history: History) -> None:
     table = history.table
     table.set(write_wap_enabled="true")
-    table.spark.conf.set(_WAP_ID, history.new_name("wap"))
-    try:
+    with session_conf(table.spark, {_WAP_ID: history.new_name("wap")}):
         append(history)
-    finally:
-        table.spark.conf.unset(_WAP_ID)
     staged = table.snapshot_ids[-1]
     append(history)
     table.call("cherrypick_snapshot", f"snapshot_id => {staged}")

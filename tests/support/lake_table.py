@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,6 +25,7 @@ from calve.lake import (
 from calve.lake.storage import read_json, write_bytes
 from calve.settings import IcdcSettings
 from support.iceberg_java import JavaTable
+from support.spark import session_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -249,7 +249,7 @@ def read_many(spark: SparkSession, frames: Mapping[Any, DataFrame]) -> dict[Any,
     """The rows of many small DataFrames, as texts, in few Spark jobs: these are what costs."""
     found: dict[Any, Rows] = {key: Counter() for key in frames}
     keys = list(frames)
-    with _interpreted(spark):
+    with session_conf(spark, _INTERPRETED):
         for start in range(0, len(keys), _FRAMES_PER_JOB):
             numbered = range(start, min(start + _FRAMES_PER_JOB, len(keys)))
             queries = [_packed(frames[keys[at]], at) for at in numbered]
@@ -261,17 +261,6 @@ def read_many(spark: SparkSession, frames: Mapping[Any, DataFrame]) -> dict[Any,
 _FRAMES_PER_JOB = 12
 # To compile a plan takes far longer than to run it over a handful of rows.
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-
-
-@contextmanager
-def _interpreted(spark: SparkSession) -> Iterator[None]:
-    for key, value in _INTERPRETED.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key in _INTERPRETED:
-            spark.conf.unset(key)
 
 
 def _packed(frame: DataFrame, at: int) -> str:

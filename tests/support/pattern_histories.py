@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from calve.steps.patterns.rendering.rendered import Rendered
 from calve.steps.patterns.rendering.request import Request
 from calve.steps.patterns.tables import view
 from support.lake_table import LakeTable, Rows, plain
+from support.spark import session_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,17 +35,9 @@ Row = dict[str, Any]
 Render = Callable[[Request], Rendered]
 
 
-@contextmanager
-def small_data(spark: SparkSession) -> Iterator[None]:
+def small_data(spark: SparkSession) -> AbstractContextManager[None]:
     """Spark set for a handful of rows."""
-    before = {key: spark.conf.get(key, None) for key in _SMALL}
-    for key, value in _SMALL.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            spark.conf.unset(key) if old is None else spark.conf.set(key, old)
+    return session_conf(spark, _SMALL)
 
 
 @dataclass

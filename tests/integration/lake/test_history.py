@@ -9,6 +9,7 @@ import pytest
 from calve.errors import CalveError, NotFoundError, RefusedError, UsageError
 from calve.lake import Mode, open_table, verify_changes
 from support.lake_table import MERGE_ON_READ, LakeTable
+from support.spark import session_conf
 
 from .conftest import MakeTable
 
@@ -120,11 +121,8 @@ def test_append_and_log_refuse_a_rolled_back_start(make_table: MakeTable, mode: 
 def test_cherry_picked_rows_come_once(make_table: MakeTable) -> None:
     table = make_table(write_wap_enabled="true")
     start = table.insert("(1, 'a')")
-    table.spark.conf.set("spark.wap.id", "staged")
-    try:
+    with session_conf(table.spark, {"spark.wap.id": "staged"}):
         table.sql(f"INSERT INTO {table} VALUES (2, 'b')")
-    finally:
-        table.spark.conf.unset("spark.wap.id")
     staged = table.snapshot_ids[-1]
     table.insert("(3, 'c')")
     assert table.after(table.check_net(start)) == Counter([(3, "c")])

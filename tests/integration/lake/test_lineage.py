@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.lake_table import MERGE_ON_READ, LakeTable, count_rows, read_table
+from support.spark import session_conf
 
 from .conftest import MakeTable
 
@@ -123,11 +124,8 @@ def test_a_delete_that_was_taken_back_is_not_left_to_lineage(make_table: MakeTab
 def test_cherry_picked_rows_are_found_though_their_ids_are_new(make_table: MakeTable) -> None:
     table = make_table(format_version=3, write_wap_enabled="true")
     start = table.insert("(1, 'a')")
-    table.spark.conf.set("spark.wap.id", "staged")
-    try:
+    with session_conf(table.spark, {"spark.wap.id": "staged"}):
         table.sql(f"INSERT INTO {table} VALUES (2, 'b')")
-    finally:
-        table.spark.conf.unset("spark.wap.id")
     staged = table.snapshot_ids[-1]
     table.insert("(3, 'c')")
     table.call("cherrypick_snapshot", f"snapshot_id => {staged}")

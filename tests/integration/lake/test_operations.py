@@ -9,6 +9,7 @@ import pytest
 from calve.errors import RefusedError
 from calve.lake import Mode, OnOther, Operation
 from support.lake_table import MERGE_ON_READ
+from support.spark import session_conf
 
 from .conftest import MakeTable
 
@@ -54,11 +55,8 @@ def test_compaction_that_applies_deletes_is_no_change(make_table: MakeTable) -> 
 def test_overwrite_that_only_adds_is_an_append(make_table: MakeTable) -> None:
     table = make_table("id bigint, part int", "part")
     start = table.insert("(1, 0)")
-    table.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-    try:
+    with session_conf(table.spark, {"spark.sql.sources.partitionOverwriteMode": "dynamic"}):
         table.sql(f"INSERT OVERWRITE {table} VALUES (2, 1)")
-    finally:
-        table.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
     assert table.source.metadata.snapshot(table.head).operation == "overwrite"
     changes = table.appended(start)
 

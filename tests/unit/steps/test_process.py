@@ -28,6 +28,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "attempt"
 
 
+def _commands(pid: int, name: str) -> list[psutil.Process]:
+    """The children that have become the command by now, and are no mere fork of their parent."""
+    return [child for child in psutil.Process(pid).children() if child.name() == name]
+
+
 def _open_descriptors() -> set[str]:
     return {item.name for item in Path("/proc/self/fd").iterdir()}
 
@@ -191,9 +196,9 @@ def test_children_that_left_the_session_and_their_parents_are_ended(folder: Path
 def test_a_stopped_process_is_ended(folder: Path) -> None:
     async def play() -> Exited | Vanished:
         handle = launch(folder, ["sleep", "3600"], ENV)
-        await until(lambda: psutil.Process(handle.pid).children(), "the command")
-        for child in psutil.Process(handle.pid).children():
-            child.suspend()
+        await until(lambda: _commands(handle.pid, "sleep"), "the command")
+        for command in _commands(handle.pid, "sleep"):
+            command.suspend()
         await terminate(handle, folder, 30)
         return await end_of(handle, folder)
 
