@@ -17,7 +17,7 @@ from sqlalchemy import Connection, event, inspect, text
 
 from calve.errors import UnreachableError, UsageError
 from calve.ledger.rows import read_open, read_positions
-from calve.state import migrate, orchestration
+from calve.state import backfill, migrate, orchestration
 from calve.state.clock import to_iso
 from calve.state.database import Database
 from calve.state.schema import SCHEMA_VERSION, chains, metadata
@@ -43,7 +43,7 @@ def test_the_migrations_make_the_tables_that_the_code_speaks_of(url: str) -> Non
             if "index" not in change[0] and "constraint" not in change[0]
         ]
         assert differences == []
-        assert orchestration.runs.name in metadata.tables
+        assert {orchestration.runs.name, backfill.backfills.name} <= set(metadata.tables)
         assert set(inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
     database.close()
 
