@@ -14,6 +14,7 @@ from pyiceberg.io import FileIO
 
 from calve.errors import RefusedError
 from calve.lake.deletes import DataFileIndex
+from calve.lake.lineage import stores_old_numbers
 from calve.lake.manifest import Entry, Manifest
 from calve.lake.manifest_list import ManifestFile, write_manifest_list
 from calve.lake.manifest_rewrite import ManifestRewrite
@@ -70,7 +71,8 @@ class StateBuilder:
         self._read_as = read_as
         self.state = state
         self.snapshot_id = snapshot_id
-        self.has_row_ids = True
+        #: Whether row ids and update numbers of all shown files can tell what is new.
+        self.keeps_lineage = True
         self.lines: list[ManifestFile] = []
         self.index = DataFileIndex()
         self.totals = Totals()
@@ -84,7 +86,7 @@ class StateBuilder:
         """Show a manifest of the source as it is."""
         self.lines.append(manifest)
         if manifest.is_data and manifest.first_row_id is None:
-            self.has_row_ids = False
+            self.keeps_lineage = False
 
     def copy(self, manifest: Manifest, include: Callable[[Entry], bool]) -> None:
         """Show those live entries of a manifest that are wanted.
@@ -122,8 +124,8 @@ class StateBuilder:
             )
         self.totals.add(entry)
         self._stats.add(entry)
-        if entry.first_row_id is None:
-            self.has_row_ids = False
+        if entry.first_row_id is None or stores_old_numbers(entry, self._metadata):
+            self.keeps_lineage = False
 
     @contextmanager
     def rewriting(self, manifest: Manifest) -> Iterator[Callable[..., None]]:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 
 from calve.lake.history import Stretch
+from calve.lake.manifest import VALUE_COUNTS, Entry
 from calve.lake.metadata import Snapshot, TableMetadata
 
 _VERSION = re.compile(r"Apache Iceberg (\d+)\.(\d+)")
+#: In the summary of a snapshot whose files were written for another place in history: their update
+#: numbers say nothing about when their rows came here.
+MOVED_PROPERTY = "calve.moved-files"
+#: The column in which a file keeps the update numbers of rows that were carried over from others.
+_UPDATE_NUMBER = 2147483539
 #: The first release in which rewrites keep row ids and inherit update numbers as the format says.
 _TRUSTED = (1, 12)
 
@@ -32,7 +38,20 @@ def lineage_position(metadata: TableMetadata, stretch: Stretch) -> dict[str, int
     }
 
 
+def stores_old_numbers(entry: Entry, metadata: TableMetadata) -> bool:
+    """Whether a file that an append added holds rows from elsewhere: one that was removed, and came back.
+
+    Writers that carry rows over store their numbers; an append has nothing to carry over.
+    """
+    if metadata.format_version < 3 or not metadata.has_snapshot(entry.snapshot_id):
+        return False
+    is_append = metadata.snapshot(entry.snapshot_id).operation == "append"
+    return is_append and entry.count_of(VALUE_COUNTS, _UPDATE_NUMBER) is not None
+
+
 def _keeps_lineage(snapshot: Snapshot) -> bool:
+    if MOVED_PROPERTY in snapshot.summary:
+        return False
     if snapshot.operation == "append":
         return True
     match = _VERSION.search(snapshot.summary.get("iceberg-version", ""))

@@ -81,6 +81,27 @@ def test_a_step_param_builds_on_the_workflow_param_of_the_same_name(on_sqlite: E
     assert run.steps["a"].params["i"] == 2
 
 
+def test_what_a_step_has_under_a_name_of_its_workflow_is_what_all_of_the_step_sees(
+    on_sqlite: EngineRuns,
+) -> None:
+    script = """echo '{"found": "${TABLE}"}' > "$$CALVE_OUTPUT\""""
+    shell = {
+        "id": "a",
+        "type": "Shell",
+        "script": script,
+        "TABLE": "of_step",
+        "found": "",
+        "before": "$TABLE",
+    }
+    run = on_sqlite.run(flow({"job": shell}, TABLE="of_workflow"))
+    assert (run.steps["a"].params["found"], run.steps["a"].params["before"]) == ("of_step", "of_step")
+
+
+def test_what_a_type_requires_may_stand_in_its_section(on_sqlite: EngineRuns) -> None:
+    run = on_sqlite.run(flow({"job": {"id": "a", "type": "Shell", "shell": {"script": "exit 0"}}}))
+    assert run.status == "SUCCEEDED", run.steps["a"].error
+
+
 def test_outputs_become_params_of_the_step_and_steer_its_edges(on_both: EngineRuns) -> None:
     jobs = (probe("a", give={"rows": "5"}, rows=0), noop("some", said="${a__rows}"), noop("none"))
     run = on_both.run(flow(*jobs, dag={"a": ["IF rows > 0 THEN some", "OTHERWISE none"]}))

@@ -133,3 +133,22 @@ def test_cherry_picked_rows_are_found_though_their_ids_are_new(make_table: MakeT
 
     assert of_capture(table, start, changes.row_filter or "true").total() == 2
     assert not of_capture(table, start) - of_source(table)
+
+
+@pytest.mark.parametrize("deletes_too", [False, True])
+def test_rows_of_a_file_that_came_back_are_new_though_their_numbers_are_old(
+    make_table: MakeTable, deletes_too: bool
+) -> None:
+    table = make_table(format_version=3)
+    table.insert("(1, 'a')", "(2, 'b')")
+    table.sql(f"UPDATE {table} SET name = 'c' WHERE id = 1")
+    (carried,) = table.java.data_files()
+    table.java.remove_file(carried)
+    start = table.insert("(3, 'd')")
+    table.java.append_file(carried)
+    if deletes_too:
+        table.sql(f"DELETE FROM {table} WHERE id = 3")
+    changes = table.check_net(start)
+
+    assert changes.row_filter is None
+    assert table.after(changes) == Counter([(1, "c"), (2, "b")])

@@ -21,7 +21,7 @@ from calve.steps import registry
 from calve.steps.contract import StepContext, StepType
 from calve.steps.templates import resolve
 from calve.workflow.definition.steps import TypedStep
-from calve.workflow.params import ParamSource
+from calve.workflow.params import ParamDefinition, ParamSource
 
 #: How many runs an engine takes before it leaves new ones to others.
 CAPACITY = 1_000
@@ -98,7 +98,7 @@ def type_params(connection: Connection, run: RunState, step: StepState) -> TypeP
     definition = step.definition
     if not isinstance(definition, TypedStep):
         return _NO_PARAMS
-    schema = type_of(step).schema
+    schema = _asked_for(type_of(step), definition)
     if definition.sub_type is None:
         return TypeParams(schema, {})
     stated = definition.sub_type_version or run.values.get("job_template_version")
@@ -111,6 +111,13 @@ def type_params(connection: Connection, run: RunState, step: StepState) -> TypeP
         )
     resolved = resolve(template, lambda name, version: find_template(connection, name, version))
     return TypeParams(schema, resolved.params)
+
+
+def _asked_for(type_: StepType, definition: TypedStep) -> Mapping[str, ParamDefinition]:
+    """The schema of a type, without what the step says in the section of the type."""
+    section = definition.params.get(type_.options.section or "")
+    said = section.value if section is not None and isinstance(section.value, Mapping) else {}
+    return {name: param for name, param in type_.schema.items() if name not in said}
 
 
 def context_of(core: Core, run: RunState, step: StepState) -> StepContext:

@@ -111,8 +111,11 @@ class Evaluation:
         return self.done[name]
 
     def evaluate_all(self) -> dict[str, EvaluatedParam]:
-        """All params of this scope, in the order of their definitions."""
-        for name in self.definitions:
+        """All params of this scope, in the order of their definitions.
+
+        What a step has under a name of its workflow comes first: all else in the step sees that one.
+        """
+        for name in sorted(self.definitions, key=lambda name: name not in self.scope.workflow_params):
             self.evaluate(name)
         return {name: self.done[name] for name in self.definitions}
 

@@ -233,8 +233,8 @@ def test_a_step_param_may_use_the_workflow_param_of_its_name() -> None:
     assert values({"i": expr("i + 1"), "j": expr("i + 1")}, STEP) == {"i": 2, "j": 3}
 
 
-def test_a_step_sees_its_evaluated_params_then_the_workflow_then_the_rest() -> None:
-    assert values({"j": expr("i"), "i": 5}, STEP)["j"] == 1
+def test_a_step_sees_its_own_params_before_those_of_the_workflow() -> None:
+    assert values({"j": expr("i"), "i": 5}, STEP)["j"] == 5
     assert values({"i": 5, "j": expr("i")}, STEP)["j"] == 5
     assert values({"j": expr("k"), "k": 7}, STEP)["j"] == 7
 
