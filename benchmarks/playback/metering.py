@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from calve.spark.jobs import job_numbers, stages_of
+from calve.spark.jobs import find_job, job_numbers, stages_of
+from calve.spark.scans import await_scans, sql_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SETTLE_MS = 10_000
 _NANOS = 1e9
-#: What Iceberg calls the files of a scan in Spark's metrics.
-_FILE_BYTES = "total data file size (bytes)"
-_FILES = "number of result data files"
 _groups = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What something cost. Costs can be added; bytes are those of the data files that scans opened."""
+    """What something cost. Costs can be added; bytes are those of the files that scans opened."""
 
     task_cpu_seconds: float = 0.0
     jvm_cpu_seconds: float = 0.0
@@ -69,29 +67,34 @@ class Meter:
         """Run the statements, and give what they cost together."""
         group = f"calve-meter-{next(_groups)}"
         self._spark.sparkContext.setJobGroup(group, group)
-        before, executions = self._jvm_seconds(), self._executions()
+        before = self._jvm_seconds()
         start = time.perf_counter()
         for statement in statements:
             self._spark.sql(statement).collect()
         wall = time.perf_counter() - start
         jvm = self._jvm_seconds() - before
         self._context.listenerBus().waitUntilEmpty(_SETTLE_MS)
-        tasks = self._tasks(group)
-        files, file_bytes = self._scans(executions)
-        return tasks + Cost(
-            jvm_cpu_seconds=jvm, wall_seconds=wall, files_read=files, file_bytes_read=file_bytes
-        )
+        return self._work(group) + Cost(jvm_cpu_seconds=jvm, wall_seconds=wall)
 
     def _jvm_seconds(self) -> float:
         times = self._jvm.cpu_times()
         return float(times.user + times.system)
 
-    def _tasks(self, group: str) -> Cost:
-        store = self._context.statusStore()
+    def _work(self, group: str) -> Cost:
         stages: dict[int, Any] = {}
+        executions: set[int] = set()
         for number in job_numbers(self._gateway, self._context, group, None):
-            for stage in stages_of(self._context, store.job(number)):
-                stages[stage.stageId()] = stage
+            job, execution = find_job(self._context, number)
+            stages |= {stage.stageId(): stage for stage in stages_of(self._context, job)}
+            executions |= set() if execution is None else {execution}
+        return total([self._tasks(stages.values()), *map(self._scanned, executions)])
+
+    def _scanned(self, execution: int) -> Cost:
+        found = await_scans(sql_store(self._spark), execution, _SETTLE_MS / 1000)
+        return Cost() if found is None else Cost(files_read=found.files, file_bytes_read=found.bytes)
+
+    @staticmethod
+    def _tasks(stages: Iterable[Any]) -> Cost:
         return total(
             [
                 Cost(
@@ -100,40 +103,6 @@ class Meter:
                     shuffle_bytes=stage.shuffleWriteBytes(),
                     rows_written=stage.outputRecords(),
                 )
-                for stage in stages.values()
+                for stage in stages
             ]
         )
-
-    # Iceberg's scans, from the metrics of the SQL executions
-
-    def _executions(self) -> int:
-        return int(self._sql_store().executionsCount())
-
-    def _sql_store(self) -> Any:
-        session: Any = self._spark
-        return session._jsparkSession.sharedState().statusStore()
-
-    def _scans(self, known: int) -> tuple[int, int]:
-        """Files and bytes of the scans of all executions since there were `known`."""
-        store = self._sql_store()
-        found = {_FILES: 0, _FILE_BYTES: 0}
-        listed = store.executionsList(known, max(int(store.executionsCount()) - known, 0))
-        for execution in _each(listed):
-            number = execution.executionId()
-            values = store.executionMetrics(number)
-            for node in _each(store.planGraph(number).allNodes()):
-                for metric in _each(node.metrics()):
-                    if metric.name() in found:
-                        value = values.get(metric.accumulatorId())
-                        found[metric.name()] += _number(value.get()) if value.isDefined() else 0
-        return found[_FILES], found[_FILE_BYTES]
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    for index in range(sequence.size()):
-        yield sequence.apply(index)
-
-
-def _number(text: str) -> int:
-    digits = text.replace(",", "")
-    return int(digits) if digits.isdigit() else 0

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+KINDS = ("rows", "bytes", "cpu_ms", "wall_ms")
+
 
 @pytest.mark.jvm
 @pytest.mark.slow
@@ -27,7 +29,8 @@ def test_the_demo_compares_both_pairs_and_they_are_equal(calve: Any, tmp_path: P
     assert found["equal"] is True
     assert found["rows"]["daily"] > 10_000
     assert [stage["stage"] for stage in found["stages"]] == ["1 daily", "2 aggregate", "together"]
-    assert all(stage["cpu_ms"]["incremental"] > 0 for stage in found["stages"])
+    for stage in found["stages"]:
+        assert all(stage[kind][way] > 0 for kind in KINDS for way in ("lookback", "incremental")), stage
 
 
 def test_the_demo_leaves_a_folder_of_others_alone(calve: Any, tmp_path: Path) -> None:

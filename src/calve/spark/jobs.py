@@ -16,6 +16,13 @@ def job_numbers(gateway: Any, context: Any, group: str, tag: str | None) -> set[
     return {int(item) for text in texts for item in text.split(",") if item.strip()}
 
 
+def find_job(context: Any, number: int) -> tuple[Any, int | None]:
+    """A job, and the number of the SQL execution that it works for, if it does for one."""
+    found = context.statusStore().jobWithAssociatedSql(number)
+    execution = found._2()
+    return found._1(), int(execution.get()) if execution.isDefined() else None
+
+
 def stages_of(context: Any, job: Any) -> list[Any]:
     """The stages of a job, as Spark's status store has them."""
     numbers = [int(item) for item in str(job.stageIds().mkString(",")).split(",") if item]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from calve.settings import Settings
 from calve.steps.contract import Ending
 
 if TYPE_CHECKING:
+    from support.spark_steps import Attempt
+
     from .conftest import Begin
 
 pytestmark = pytest.mark.jvm
@@ -250,6 +253,45 @@ def test_progress_has_tasks_and_rows(sql_step: Begin) -> None:
     counts = json.loads(step.context.place.joinpath("progress.json").read_text())
     assert counts["tasks_done"] == counts["tasks"] >= 8
     assert counts["input_rows"] == 100000
+
+
+def test_a_step_counts_the_files_that_its_own_scans_opened(sql_step: Begin, step_settings: Settings) -> None:
+    names = [f"scanned_{uuid.uuid4().hex[:8]}" for _ in range(2)]
+    fill = "CREATE TABLE db.{0} PARTITIONED BY (p) AS SELECT id, id % {1} AS p FROM range(300 * {1})"
+    made = sql_step(script=";".join(fill.format(*each) for each in zip(names, (2, 3), strict=True))).run()
+    assert made.ending is Ending.DONE, made
+    sizes = [_file_sizes(step_settings, name) for name in names]
+    assert [len(of_table) for of_table in sizes] == [2, 3]
+
+    steps = [sql_step(script=f"SELECT sum(id) FROM db.{name}") for name in names]
+    for step in steps:
+        assert step.start() is None
+    for step, of_table in zip(steps, sizes, strict=True):
+        assert step.wait().ending is Ending.DONE
+        assert _scanned(step) == (len(of_table), sum(of_table.values()))
+
+    merge = sql_step(
+        script=f"""
+        SELECT count(*) FROM db.{names[1]} WHERE p = 1 AND id > 5;
+        MERGE INTO db.{names[0]} t USING (SELECT * FROM db.{names[1]} WHERE p = 2) s
+        ON t.id = s.id AND t.p = 0 WHEN MATCHED THEN UPDATE SET id = -1
+        """
+    )
+    assert merge.run().ending is Ending.DONE
+    first, source, target = sizes[1]["p=1"], sizes[1]["p=2"], sizes[0]["p=0"]
+    # A MERGE looks first for the files that it must write anew: it reads both sides twice.
+    assert _scanned(merge) == (5, first + 2 * (source + target)), merge.log()
+    assert f"1 files opened, {first:,} bytes in them" in merge.log()
+
+
+def _scanned(step: Attempt) -> tuple[int, int]:
+    counts = json.loads(step.context.place.joinpath("progress.json").read_text())
+    return counts["input_files"], counts["input_bytes"]
+
+
+def _file_sizes(settings: Settings, table: str) -> dict[str, int]:
+    tasks = Lake(settings).catalog("lake").load_table(f"db.{table}").scan().plan_files()
+    return {f"p={task.file.partition[0]}": task.file.file_size_in_bytes for task in tasks}
 
 
 def test_steps_run_side_by_side(sql_step: Begin) -> None:

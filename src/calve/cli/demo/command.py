@@ -42,7 +42,7 @@ def demo(
     """
     _make_empty(home)
     began = time.monotonic()
-    with _telling(json_output) as say, demo_site(home) as site:
+    with _telling(json_output) as say, demo_site(home, rows) as site:
         story = Story(site, rows, days, say, datetime.now(UTC).date())
         found = story.play()
     seconds = time.monotonic() - began
@@ -96,6 +96,8 @@ def _telling(quiet: bool) -> Iterator[Say]:
 def _show(console: Console, story: Story, value: dict[str, Any]) -> None:
     console.print(report.draw(story.stages, story.cycles))
     console.print(
+        "Bytes are the sizes of all files that scans opened. To find late rows again, the incremental pair "
+        "opens what it has written, and reads few columns of it: many rows for little work. "
         "With so few rows most of the time goes into starting statements, which both ways do; "
         "with more of them the shares fall: try --rows 500000, or make bench-playback.\n"
     )

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 _KINDS = (
     ("rows", 1, "{:,.0f}"),
+    ("bytes", 1_000_000, "{:,.1f} MB"),
     ("cpu_ms", 1000, "{:.1f} s"),
     ("wall_ms", 1000, "{:.1f} s"),
 )
-_HEADS = ("rows scanned", "task CPU", "wall time")
+_HEADS = ("rows read", "file bytes", "task CPU", "wall time")
 
 
 @dataclass(frozen=True, slots=True)

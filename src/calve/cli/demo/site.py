@@ -14,7 +14,7 @@ from calve.cli.definitions import load_file
 from calve.cli.embedded_client import EmbeddedClient
 from calve.errors import FailedError
 from calve.ledger.ledger import Ledger
-from calve.settings import load_settings
+from calve.settings import Settings, load_settings
 from calve.workflow.definition.properties import Properties
 from calve.workflow.params import ParamDefinition
 
@@ -23,6 +23,11 @@ _USER = "demo"
 _TRIGGER_S = 60.0
 _LOOK_S = 0.1
 _SUCCEEDED = "SUCCEEDED"
+#: Spark's own 200 are for clusters: each task of a shuffle would write as many files.
+_CONF = {"spark.sql.shuffle.partitions": "8"}
+_FEW_ROWS = 100_000
+#: With few rows the JVM would spend half of all time on making code fast that hardly runs again.
+_FEW_ROWS_CONF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 #: Told what a run is doing, as it changes.
 Watcher = Callable[[Json], None]
@@ -33,12 +38,15 @@ class Measure:
     """What the Spark steps of a run took."""
 
     rows: int = 0
+    #: Those of the files that scans opened.
+    bytes: int = 0
     cpu_ms: int = 0
     wall_ms: int = 0
 
     def __add__(self, other: Measure) -> Measure:
         return Measure(
             self.rows + other.rows,
+            self.bytes + other.bytes,
             self.cpu_ms + other.cpu_ms,
             self.wall_ms + other.wall_ms,
         )
@@ -118,17 +126,18 @@ def measure(summary: Mapping[str, Any]) -> Measure:
     counts = [step.get("artifacts", {}).get("spark", {}) for step in summary["steps"].values()]
     return Measure(
         sum(found.get("input_rows", 0) for found in counts),
+        sum(found.get("input_bytes", 0) for found in counts),
         sum(found.get("cpu_ms", 0) for found in counts),
         summary["ended_at"] - summary["started_at"],
     )
 
 
 @contextmanager
-def demo_site(home: Path) -> Iterator[Site]:
+def demo_site(home: Path, rows_per_day: int) -> Iterator[Site]:
     """A site in a home; the engine and its Spark end with the block."""
     from calve.spark import host
 
-    settings = load_settings(home)
+    settings = _fit_spark(load_settings(home), rows_per_day)
     settings.ensure_home()
     client = EmbeddedClient(settings, _USER)
     try:
@@ -137,6 +146,13 @@ def demo_site(home: Path) -> Iterator[Site]:
     finally:
         host.stop(settings)
         client.close()
+
+
+def _fit_spark(settings: Settings, rows_per_day: int) -> Settings:
+    """Spark as it suits the rows; what the user has set stays."""
+    fitting = _CONF | (_FEW_ROWS_CONF if rows_per_day <= _FEW_ROWS else {})
+    spark = settings.spark.model_copy(update={"conf": fitting | settings.spark.conf})
+    return settings.model_copy(update={"spark": spark})
 
 
 def _failed(summary: Json) -> FailedError:

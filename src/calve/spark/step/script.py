@@ -17,6 +17,14 @@ from calve.spark.step.tables import SHOWN_ROWS, draw_table, to_plain
 #: Statements that write in ways that cannot be marked.
 _UNMARKED = ("BEGIN", "CALL")
 
+#: What a statement did, in the order in which it is said.
+_SAID = (
+    ("input_rows", "rows read"),
+    ("input_files", "files opened"),
+    ("input_bytes", "bytes in them"),
+    ("output_rows", "rows written"),
+)
+
 Say = Callable[[str], None]
 
 
@@ -86,9 +94,5 @@ def _report(columns: Sequence[str], rows: Sequence[Any], say: Say) -> None:
 
 def _rows(before: dict[str, Any], after: dict[str, Any]) -> str:
     """What a statement read and wrote, where Spark can tell."""
-    said = ""
-    for key, verb in (("input_rows", "read"), ("output_rows", "written")):
-        count = after.get(key, 0) - before.get(key, 0)
-        if count:
-            said += f", {count:,} rows {verb}"
-    return said
+    counts = {key: after.get(key, 0) - before.get(key, 0) for key, _ in _SAID}
+    return "".join(f", {counts[key]:,} {words}" for key, words in _SAID if counts[key])
