@@ -25,7 +25,7 @@ _KINDS: tuple[PrimitiveType, ...] = (LongType(), DoubleType(), StringType(), Lon
 _COLUMN_TYPES = (TimestampType(), *(_KINDS[column % len(_KINDS)] for column in range(2, COLUMNS + 1)))
 #: So many different sets of statistics that no two equal ones fall into one window of the compressor.
 _VARIANTS = 512
-_YEAR_START, _YEAR = 1_700_000_000_000_000, 31_536_000_000_000
+_DAY = 86_400_000_000
 _NULL, _PRESENT, _END = b"\x00", b"\x02", b"\x00"
 
 
@@ -60,8 +60,11 @@ def size(number: int) -> int:
 
 
 def _map(values: list[bytes]) -> bytes:
-    pairs = (encode_long(column) + value for column, value in enumerate(values, start=1))
-    return _PRESENT + encode_long(len(values)) + b"".join(pairs) + _END
+    return _PRESENT + encode_long(len(values)) + _pairs(values, first=1) + _END
+
+
+def _pairs(values: list[bytes], first: int) -> bytes:
+    return b"".join(encode_long(column) + value for column, value in enumerate(values, start=first))
 
 
 @cache
@@ -75,7 +78,7 @@ def _one_statistics(source: random.Random) -> dict[str, bytes]:
         return _map([encode_long(source.randrange(highest)) for _ in range(COLUMNS)])
 
     def bounds() -> bytes:
-        return _map([encode_bytes(_bound(kind, source)) for kind in _COLUMN_TYPES])
+        return _pairs([encode_bytes(_bound(kind, source)) for kind in _COLUMN_TYPES[1:]], first=2) + _END
 
     return {
         "column_sizes": longs(2_000_000),
@@ -88,13 +91,12 @@ def _one_statistics(source: random.Random) -> dict[str, bytes]:
 
 
 def _bound(kind: PrimitiveType, source: random.Random) -> bytes:
-    """A value of a column: a moment of one year, an id, an amount, a word of 6 to 16 letters."""
+    """A value of a column: an id, an amount, a word of 6 to 16 letters."""
     if isinstance(kind, StringType):
         return "".join(source.choices(ascii_lowercase, k=source.randint(6, 16))).encode()
     if isinstance(kind, DoubleType):
         return to_bytes(kind, round(source.uniform(0, 10_000), 2))
-    start, width = (_YEAR_START, _YEAR) if isinstance(kind, TimestampType) else (0, 10**9)
-    return to_bytes(kind, start + source.randrange(width))
+    return to_bytes(kind, source.randrange(10**9))
 
 
 class EntryEncoder:
@@ -122,11 +124,21 @@ class EntryEncoder:
             "partition": lambda number, day: _PRESENT + encode_long(day),
             "record_count": lambda number, day: encode_long(records(number)),
             "file_size_in_bytes": lambda number, day: encode_long(size(number)),
+            "lower_bounds": lambda number, day: self._bounds("lower_bounds", number, day, number % 997),
+            "upper_bounds": lambda number, day: self._bounds(
+                "upper_bounds", number, day, 2_000 + number % 997
+            ),
         }
 
     def _path(self, number: int, day: int) -> bytes:
         name = f"{number * 2_654_435_761 % 2**32:08x}-{number:08d}-00001.parquet"
         return encode_bytes(f"{self._location}/data/at_day={day}/{name}".encode())
+
+    def _bounds(self, name: str, number: int, day: int, millionths: int) -> bytes:
+        """Bounds of all columns; that of the time lies within the file's day, as partitions promise."""
+        moment = day * _DAY + millionths * (_DAY // 1_000_000)
+        first = encode_long(1) + encode_bytes(moment.to_bytes(8, "little", signed=True))
+        return _PRESENT + encode_long(COLUMNS) + first + _statistics()[number % _VARIANTS][name]
 
     def data_file(self, number: int, day: int, first_row_id: int | None) -> bytes:
         """The part of an entry that describes the file."""

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from calve.errors import CalveError
 from calve.lake.amounts import Amount
-from calve.lake.column_ranges import RangeBuilder, RangeColumn, range_column
+from calve.lake.column_ranges import range_column
+from calve.lake.file_ranges import FileRanges
 from calve.lake.history import manifests_of
-from calve.lake.manifest import Entry
-from calve.lake.manifest_list import ManifestFile
-from calve.lake.metadata import TableMetadata, find_field
-from calve.lake.pruning import result_type
+from calve.lake.metadata import TableMetadata
+from calve.lake.model import RangeColumn
+from calve.lake.overlap import ValueRange, manifest_range
 from calve.lake.storage import load_manifests
 from calve.lake.tables import SourceTable
-from calve.lake.values import decode_bound, transform_interval
+from calve.lake.time_columns import DAY_NUMBERS, default_range_column, is_day_number, is_timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME_TRANSFORMS = ("hour", "day", "month", "year", "identity")
-#: What the name of a whole number ends with that is a day written as 20240131.
-_DAY_NUMBERS = ("dateint", "date_int", "yyyymmdd")
 _MICRO = timedelta(microseconds=1)
 
 
@@ -92,78 +89,45 @@ def window_text(window: timedelta) -> str:
 def _column(
     metadata: TableMetadata, branch: str, ask: LookbackAsk, range_columns: tuple[str, ...]
 ) -> RangeColumn:
-    head = metadata.current_snapshot_id(branch)
-    schema = metadata.schema_of(None if head is None else metadata.snapshot(head))
     name = ask.column or next(iter(range_columns), None)
-    if name is not None:
-        return range_column(schema, name)
-    for field in metadata.specs[metadata.raw.get("default-spec-id", max(metadata.specs))]:
-        source = find_field(schema, field["source-id"])
-        if source is None or field["transform"] not in _TIME_TRANSFORMS:
-            continue
-        column = RangeColumn(source["name"], source["id"], source["type"], source.get("initial-default"))
-        if _is_time(column):
-            return column
-    raise _UntoldError("no column was given, and the table is not partitioned by a column of time")
-
-
-def _is_time(column: RangeColumn) -> bool:
-    return column.type == "date" or str(column.type).startswith("timestamp") or _is_day_number(column)
-
-
-def _is_day_number(column: RangeColumn) -> bool:
-    return column.type in ("int", "long") and column.name.lower().endswith(_DAY_NUMBERS)
+    if name is None:
+        found = default_range_column(metadata, branch)
+        if found is None:
+            raise _UntoldError("no column was given, and the table is not partitioned by a column of time")
+        return found
+    head = metadata.current_snapshot_id(branch)
+    return range_column(metadata.schema_of(None if head is None else metadata.snapshot(head)), name)
 
 
 def _since(column: RangeColumn, moment: datetime) -> int:
     """The start of the window as a value of the column."""
     if column.type == "date":
         return (moment - _EPOCH).days
-    if str(column.type).startswith("timestamp"):
+    if is_timestamp(column):
         return ((moment - _EPOCH) // _MICRO) * (1000 if column.type.endswith("_ns") else 1)
-    if _is_day_number(column):
+    if is_day_number(column):
         return int(moment.strftime("%Y%m%d"))
     raise _UntoldError(
         f"column {column.name!r} of type {column.type} does not tell a time; expected a date, a timestamp, "
-        f"or a whole number whose name ends with {', '.join(_DAY_NUMBERS)}"
+        f"or a whole number whose name ends with {', '.join(DAY_NUMBERS)}"
     )
 
 
 def _measure(table: SourceTable, branch: str, column: RangeColumn, since: int) -> Amount:
-    metadata = table.metadata
+    metadata, window = table.metadata, ValueRange(since, None)
     head = metadata.current_snapshot_id(branch)
     if head is None:
         return Amount()
     listed = [x for x in manifests_of(table.io, metadata.snapshot(head)) if x.is_data]
-    reaching = [manifest for manifest in listed if _may_reach(metadata, manifest, column, since)]
+    reaching = [x for x in listed if window.may_meet(manifest_range(metadata, x, column))]
+    ranges = FileRanges(column, metadata)
     found = Amount()
     for manifest in load_manifests(table.io, reaching):
         for entry in manifest.live():
-            if _reaches(metadata, entry, column, since):
+            held = ranges.of(entry)
+            if held.unknown is not None:
+                raise _UntoldError(f"the range of {column.name!r} is unknown: {held.unknown}")
+            # A file without any value of the column has no row in the window.
+            if window.may_meet(held):
                 found += Amount(1, entry.record_count, entry.file_size)
     return found
-
-
-def _may_reach(metadata: TableMetadata, manifest: ManifestFile, column: RangeColumn, since: int) -> bool:
-    """False only where no file of a manifest can hold a row of the window."""
-    return all(upper is None or upper >= since for upper in _newest(metadata, manifest, column))
-
-
-def _newest(metadata: TableMetadata, manifest: ManifestFile, column: RangeColumn) -> Iterator[Any]:
-    """The newest value of the column that each partition field on it allows; None where it tells nothing."""
-    fields = metadata.specs.get(manifest.spec_id, ())
-    for field, summary in zip(fields, manifest.partitions or (), strict=False):
-        if field["source-id"] == column.id and field["transform"] in _TIME_TRANSFORMS and summary.upper:
-            kind = result_type(metadata, field)
-            value = None if kind is None else decode_bound(kind, summary.upper)
-            interval = None if value is None else transform_interval(field["transform"], column.type, value)
-            yield None if interval is None else interval[1]
-
-
-def _reaches(metadata: TableMetadata, entry: Entry, column: RangeColumn, since: int) -> bool:
-    builder = RangeBuilder(column, metadata)
-    builder.add(entry)
-    if builder.unknown is not None:
-        raise _UntoldError(builder.unknown)
-    # A file without any value of the column has no row in the window.
-    return builder.upper is not None and bool(builder.upper >= since)

@@ -49,6 +49,16 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeColumn:
+    """A column whose range is wanted."""
+
+    name: str
+    id: int
+    type: str
+    initial_default: Any
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnRange:
     """Where the values of one column lie over a change. Bounds are JSON-ready values."""
 

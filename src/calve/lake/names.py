@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -29,21 +30,19 @@ def name_tables(
 ) -> tuple[IcdcName, IcdcName]:
     """The names of the table of what came and of the table of what went."""
     spans = ";".join(f"{s.from_snapshot_exclusive}-{s.to_snapshot_inclusive}" for s in request.segments)
-    key = "|".join([source.uuid, request.branch, request.mode.value, spans, request.salt])
-    digest = sha256(key.encode()).hexdigest()
+    key = (request.branch, request.mode.value, spans, request.salt)
+    return name_table(source, key, settings), name_table(source, key, settings, "_removed")
+
+
+def name_table(source: SourceTable, key: Sequence[str], settings: IcdcSettings, ending: str = "") -> IcdcName:
+    """The name of a table of one source that is told from others by the parts of a key."""
+    digest = sha256("|".join([source.uuid, *key]).encode()).hexdigest()
     stem = _ODD.sub("_", source.name.table.lower()).strip("_")[:_LONGEST] or "table"
-    base = icdc_base(source, settings)
     # 63 bits, and never 0: snapshot ids are positive.
     snapshot_id = (int(digest[16:32], 16) >> 1) | 1
-    return (
-        _name(source, settings, base, f"{stem}_{digest[:16]}", snapshot_id),
-        _name(source, settings, base, f"{stem}_{digest[:16]}_removed", snapshot_id),
-    )
-
-
-def _name(source: SourceTable, settings: IcdcSettings, base: str, table: str, snapshot_id: int) -> IcdcName:
+    table = f"{stem}_{digest[:16]}{ending}"
     name = TableName(source.name.catalog, (settings.namespace,), table)
-    return IcdcName(name, f"{base}/{settings.namespace}/{table}", snapshot_id)
+    return IcdcName(name, f"{icdc_base(source, settings)}/{settings.namespace}/{table}", snapshot_id)
 
 
 def icdc_base(source: SourceTable, settings: IcdcSettings) -> str:

@@ -33,7 +33,7 @@ class NetOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
+class Split:
     """The manifests of two states, by where they are."""
 
     gone: list[ManifestFile]
@@ -41,10 +41,11 @@ class _Split:
     new: list[ManifestFile]
 
 
-def _split(old: Iterable[ManifestFile], new: Iterable[ManifestFile], data: bool) -> _Split:
+def split_manifests(old: Iterable[ManifestFile], new: Iterable[ManifestFile], data: bool) -> Split:
+    """The manifests of data files, or those of delete files, of two states."""
     olds = {m.path: m for m in old if m.is_data == data}
     news = {m.path: m for m in new if m.is_data == data}
-    return _Split(
+    return Split(
         [m for path, m in olds.items() if path not in news],
         [m for path, m in news.items() if path in olds],
         [m for path, m in news.items() if path not in olds],
@@ -62,8 +63,8 @@ class StateDiff:
         self._start = start
         self._old = manifests_of(io, start) if start else []
         self._new = manifests_of(io, end) if end else []
-        self._data = _split(self._old, self._new, data=True)
-        self._deletes = _split(self._old, self._new, data=False)
+        self._data = split_manifests(self._old, self._new, data=True)
+        self._deletes = split_manifests(self._old, self._new, data=False)
 
     def shows_appends_only(self) -> bool:
         """Whether the manifest lists agree that nothing was removed between the two states."""

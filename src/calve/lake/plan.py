@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from calve.errors import NotFoundError, RefusedError, UsageError
-from calve.lake.column_ranges import RangeColumn, range_column
+from calve.lake.column_ranges import range_column
 from calve.lake.history import (
     SnapshotEffect,
     Stretch,
@@ -16,7 +16,7 @@ from calve.lake.history import (
     trace,
 )
 from calve.lake.metadata import Snapshot, find_column
-from calve.lake.model import Mode, OnOther, Operation, Segment
+from calve.lake.model import Mode, OnOther, Operation, RangeColumn, Segment
 from calve.lake.tables import SourceTable
 
 

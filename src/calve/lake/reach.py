@@ -12,8 +12,7 @@ from calve.lake.catalogs import Lake
 from calve.lake.history import trace
 from calve.lake.manifest import Entry
 from calve.lake.metadata import TableMetadata
-from calve.lake.model import Changes, Segment
-from calve.lake.plan import ChangePlan
+from calve.lake.model import Changes
 from calve.lake.storage import load_manifest_list, load_manifests, map_files, read_json
 from calve.lake.tables import SourceTable, open_table
 
@@ -21,24 +20,17 @@ _EXPIRY = "history.expire.max-snapshot-age-ms"
 _SHORT = timedelta(days=1)
 
 
-def check_reachable(plan: ChangePlan) -> SourceTable:
-    """Raise FILES_EXPIRED if the source dropped a snapshot of the range while it was captured.
+def check_reachable(table: SourceTable, needed: Sequence[int]) -> SourceTable:
+    """Raise FILES_EXPIRED if the source dropped a snapshot that is needed since the table was opened.
 
     Gives the source as it is now. A file stays as long as any snapshot that has it stays.
     """
-    current = plan.table.refresh()
-    if current is plan.table:
+    current = table.refresh()
+    if current is table:
         return current
-    needed = [snapshot.id for stretch in plan.stretches for snapshot in stretch.snapshots]
-    needed += _ends(plan.request.segments, plan.table.metadata)
-    if current.uuid != plan.table.uuid or not all(map(current.metadata.has_snapshot, needed)):
-        raise _expired(str(plan.table.name), "snapshots of the range expired while it was captured")
+    if current.uuid != table.uuid or not all(map(current.metadata.has_snapshot, needed)):
+        raise _expired(str(table.name), "snapshots of the range expired while it was captured")
     return current
-
-
-def _ends(segments: Sequence[Segment], metadata: TableMetadata) -> list[int]:
-    ends = [end for s in segments for end in (s.from_snapshot_exclusive, s.to_snapshot_inclusive)]
-    return [end for end in ends if end is not None and metadata.has_snapshot(end)]
 
 
 def verify_changes(lake: Lake, changes: Changes) -> None:

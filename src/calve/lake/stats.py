@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from calve.lake.column_ranges import RangeBuilder, RangeColumn
+from calve.lake.column_ranges import RangeBuilder
 from calve.lake.manifest import Entry
 from calve.lake.manifest_list import ManifestFile
 from calve.lake.metadata import TableMetadata
-from calve.lake.model import ColumnRange
+from calve.lake.model import ColumnRange, RangeColumn
 from calve.lake.pruning import PartitionPruner
 from calve.lake.values import partition_json
 
@@ -95,14 +95,16 @@ class ChangeStats:
         """The partitions of the change, as names and readable values; none for unpartitioned specs."""
         shown = {}
         for spec_id, partition in self.partitions:
-            fields = self.metadata.specs[spec_id]
-            values = {
-                field["name"]: partition_json(
-                    field["transform"], self.metadata.field_type(field["source-id"]), value
-                )
-                for field, value in zip(fields, partition, strict=False)
-                if field["transform"] != "void"
-            }
+            values = describe_partition(self.metadata, spec_id, partition)
             if values:
                 shown[str(values)] = values
         return tuple(shown[key] for key in sorted(shown))
+
+
+def describe_partition(metadata: TableMetadata, spec_id: int, partition: Sequence[Any]) -> dict[str, Any]:
+    """A partition as names and readable values; empty for an unpartitioned spec."""
+    return {
+        field["name"]: partition_json(field["transform"], metadata.field_type(field["source-id"]), value)
+        for field, value in zip(metadata.specs[spec_id], partition, strict=False)
+        if field["transform"] != "void"
+    }

@@ -24,7 +24,7 @@ def show_unopened(
         by_snapshot.setdefault(manifest.added_snapshot_id, []).append(manifest)
     to_open: list[ManifestFile] = []
     for snapshot_id, written in by_snapshot.items():
-        size = _added_bytes(metadata, snapshot_id, written)
+        size = added_bytes(metadata, snapshot_id, written)
         if size is None or not stats.add_unopened(written, _changed_partitions(metadata, snapshot_id)):
             to_open += written
             continue
@@ -42,7 +42,7 @@ def _changed_partitions(metadata: TableMetadata, snapshot_id: int) -> str | None
     return snapshot.summary.get("changed-partition-count") if only_appends_by_name([snapshot]) else None
 
 
-def _added_bytes(metadata: TableMetadata, snapshot_id: int, written: Sequence[ManifestFile]) -> int | None:
+def added_bytes(metadata: TableMetadata, snapshot_id: int, written: Sequence[ManifestFile]) -> int | None:
     """The bytes that a snapshot added, if these manifests are all it added and its summary agrees."""
     if not metadata.has_snapshot(snapshot_id) or not all(manifest.adds_only for manifest in written):
         return None

@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pyiceberg.io import load_file_io
-
-from calve.errors import CalveError, UnreachableError
 from calve.lake.history import SnapshotEffect, classify
-from calve.lake.icdc import IcdcFiles, StateBuilder, write_table
+from calve.lake.icdc import StateBuilder
+from calve.lake.icdc_table import IcdcTable, withdrawing
 from calve.lake.lineage import lineage_position, row_filter
 from calve.lake.manifest import ADDED, Entry
 from calve.lake.metadata import Snapshot
 from calve.lake.model import Changes, LogStep, Mode, Operation
-from calve.lake.names import IcdcName, name_tables
+from calve.lake.names import name_tables
 from calve.lake.net import StateDiff
 from calve.lake.plan import ChangePlan
 from calve.lake.reach import check_reachable, expiry_warnings
-from calve.lake.registry import register, unregister
 from calve.lake.schemas import shown_as
-from calve.lake.stats import ChangeStats, Totals
+from calve.lake.stats import ChangeStats
 from calve.lake.storage import load_manifests
 from calve.lake.unopened import show_unopened
 from calve.settings import IcdcSettings
-
-
-@dataclass(slots=True)
-class _Table:
-    """An ICDC table in the making."""
-
-    name: IcdcName
-    files: IcdcFiles
-    snapshots: list[dict[str, Any]]
-    totals: Totals
-
-    def add(self, builder: StateBuilder, source_uuid: str) -> None:
-        """Close a snapshot."""
-        self.snapshots.append(builder.finish(source_uuid))
-        for part in ("files", "records", "bytes"):
-            setattr(self.totals, part, getattr(self.totals, part) + getattr(builder.totals, part))
 
 
 @dataclass(slots=True)
@@ -58,53 +37,38 @@ class ChangeWriter:
 
     def __init__(self, plan: ChangePlan, settings: IcdcSettings) -> None:
         self._plan = plan
-        self._settings = settings
         self._source = plan.table
         self._metadata = plan.table.metadata
         self._io = plan.table.io
         self._stats = ChangeStats.start(self._metadata, plan.columns)
         after, before = name_tables(plan.table, plan.request, settings)
-        io = load_file_io(self._source.lake.catalog(self._source.name.catalog).properties, after.location)
-        self._after = _Table(after, IcdcFiles(io, after.location), [], Totals())
-        self._before = _Table(before, IcdcFiles(io, before.location), [], Totals())
+        self._after = IcdcTable.start(self._source, after, settings)
+        self._before = IcdcTable.start(self._source, before, settings)
 
     def write(self) -> Changes:
         """Write the tables. Where that is refused, nothing of them stays."""
         modes = {Mode.APPEND: self._write_append, Mode.NET: self._write_net, Mode.LOG: self._write_log}
-        with self._discarding():
+        with withdrawing(self._after, self._before):
             result = modes[self._plan.request.mode]()
             if not self._after.snapshots:
-                self._after.add(self._builder(self._after, self._plan.end, self._plan.end), self._source.uuid)
-            current = check_reachable(self._plan)
-            before_location = self._publish(self._before) if self._before.totals.files else None
+                self._after.add(self._builder(self._after, self._plan.end, self._plan.end))
+            current = check_reachable(self._source, _needed(self._plan))
+            before_location = (
+                self._before.publish(self._plan.request.mode) if self._before.totals.files else None
+            )
             if before_location is None:
                 self._before.files.discard()
-            after_location = self._publish(self._after)
+            after_location = self._after.publish(self._plan.request.mode)
             return self._describe(result, after_location, before_location, expiry_warnings(current))
 
-    @contextmanager
-    def _discarding(self) -> Iterator[None]:
-        """Remove what was written if the change turns out to be impossible.
-
-        After any other failure it is left to the next try, or to `calve gc`: another process may be
-        writing the same capture, to the same places.
-        """
-        try:
-            yield
-        except UnreachableError:
-            raise
-        except CalveError:
-            for table in (self._after, self._before):
-                if table.files.written and self._settings.register_tables:
-                    unregister(self._source.lake, table.name.table)
-                table.files.discard()
-            raise
-
     def _builder(
-        self, table: _Table, state: Snapshot | None, read_as: Snapshot | None, snapshot_id: int | None = None
+        self,
+        table: IcdcTable,
+        state: Snapshot | None,
+        read_as: Snapshot | None,
+        snapshot_id: int | None = None,
     ) -> StateBuilder:
-        chosen = snapshot_id or table.name.snapshot_id
-        return StateBuilder(table.files, self._metadata, state, read_as, chosen, self._stats)
+        return table.builder(state, read_as, self._stats, snapshot_id)
 
     # One writer per mode
 
@@ -118,7 +82,7 @@ class ChangeWriter:
             self._append_each(builder)
         if builder.totals.delete_files:
             self._stats.mark_inexact()
-        self._after.add(builder, self._source.uuid)
+        self._after.add(builder)
         removing = (Operation.OVERWRITE.value, Operation.DELETE.value)
         return _Result(skipped={op: n for op, n in plan.operations.items() if op in removing})
 
@@ -185,18 +149,19 @@ class ChangeWriter:
         old, new = shown_as(self._metadata, start, plan.end)
         after = self._builder(self._after, plan.end, new)
         if start is not None and self._append_at_once(after):
-            self._after.add(after, self._source.uuid)
-            lineage = lineage_position(self._metadata, stretch) if after.has_row_ids else None
-            return _Result(lineage=lineage)
+            # No row was carried over, so there is nothing to narrow.
+            self._after.add(after)
+            return _Result()
         before = self._builder(self._before, start, old)
         diff = StateDiff(self._io, self._metadata, start, plan.end)
-        outcome = diff.write(after, before, self._stats, plan.effects or ())
-        self._after.add(after, self._source.uuid)
-        self._before.add(before, self._source.uuid)
+        position = lineage_position(self._metadata, stretch)
+        outcome = diff.write(after, before, self._stats, plan.effects or (), look_at_all=position is not None)
+        self._after.add(after)
+        self._before.add(before)
         if before.totals.files or after.totals.delete_files:
             self._stats.mark_inexact()
-        trusted = after.has_row_ids and before.has_row_ids and not outcome.rows_revived
-        return _Result(lineage=lineage_position(self._metadata, stretch) if trusted else None)
+        trusted = after.keeps_lineage and before.keeps_lineage and not outcome.rows_revived
+        return _Result(lineage=position if trusted else None)
 
     def _write_log(self) -> _Result:
         steps: list[LogStep] = []
@@ -225,8 +190,8 @@ class ChangeWriter:
             self._append_one(after, effect, look_at_all=True)
         else:
             StateDiff(self._io, self._metadata, start, end).write(after, before, self._stats)
-        self._after.add(after, self._source.uuid)
-        self._before.add(before, self._source.uuid)
+        self._after.add(after)
+        self._before.add(before)
         if before.totals.files or after.totals.delete_files:
             self._stats.mark_inexact()
         return LogStep(
@@ -241,23 +206,10 @@ class ChangeWriter:
 
     # What comes out
 
-    def _publish(self, table: _Table) -> str:
-        request = self._plan.request
-        properties = {
-            "calve.source-table": str(self._source.name),
-            "calve.source-uuid": self._source.uuid,
-            "calve.mode": request.mode.value,
-        }
-        location = write_table(table.files, self._metadata, table.snapshots, properties)
-        if self._settings.register_tables:
-            register(self._source.lake, table.name.table, location)
-        return location
-
     def _describe(
         self, result: _Result, after_location: str, before_location: str | None, warnings: tuple[str, ...]
     ) -> Changes:
         plan, after, before = self._plan, self._after, self._before
-        registered = self._settings.register_tables
         skipped = result.skipped or {}
         return Changes(
             table=str(self._source.name),
@@ -266,9 +218,9 @@ class ChangeWriter:
             mode=plan.request.mode,
             segments=plan.request.segments,
             has_changes=bool(after.totals.files or before.totals.files),
-            icdc_table=str(after.name.table) if registered else None,
+            icdc_table=after.shown_name,
             icdc_metadata_location=after_location,
-            removed_table=str(before.name.table) if registered and before_location else None,
+            removed_table=before.shown_name if before_location else None,
             removed_metadata_location=before_location,
             row_filter=row_filter(result.lineage),
             files=after.totals.files,
@@ -286,6 +238,15 @@ class ChangeWriter:
             lineage=result.lineage,
             identifier_columns=plan.request.identifier_columns,
         )
+
+
+def _needed(plan: ChangePlan) -> list[int]:
+    """The snapshots that keep the files of the range."""
+    ends = [
+        end for s in plan.request.segments for end in (s.from_snapshot_exclusive, s.to_snapshot_inclusive)
+    ]
+    there = [end for end in ends if end is not None and plan.table.metadata.has_snapshot(end)]
+    return there + [snapshot.id for stretch in plan.stretches for snapshot in stretch.snapshots]
 
 
 def _removes(effects: Sequence[SnapshotEffect]) -> bool:

@@ -23,7 +23,7 @@ _DYING = """
 import os, sys
 from pathlib import Path
 from calve.lake import *
-from calve.lake import icdc, write
+from calve.lake import icdc, icdc_table
 from calve.settings import load_settings
 
 home, name, start, end, moment, when = sys.argv[1:]
@@ -41,7 +41,7 @@ def dying(function):
     return call
 
 icdc.write_bytes = dying(icdc.write_bytes)
-write.register = dying(write.register)
+icdc_table.register = dying(icdc_table.register)
 settings = load_settings(Path(home))
 table = open_table(Lake(settings), name)
 request = ChangeRequest(Mode.NET, (Segment(int(start), int(end)),))
