@@ -43,7 +43,7 @@ def main() -> None:
             for result in PARTS[name](bench):
                 console.print(f"[dim]{result.part}: {result.case}: {result.measured:,.1f} {result.unit}[/]")
                 results.append(result)
-    show(results, console)
+    show(results, console, title="Capture")
     keep(results, before, arguments.output)
 
 

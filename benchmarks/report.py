@@ -63,9 +63,9 @@ class Result:
         }
 
 
-def show(results: list[Result], console: Console) -> None:
+def show(results: list[Result], console: Console, title: str) -> None:
     """Print all figures."""
-    table = Table("part", "case", "measured", "target", "", title="Capture")
+    table = Table("part", "case", "measured", "target", "", title=title)
     for column in (2, 3):
         table.columns[column].justify = "right"
     verdicts = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}

@@ -115,6 +115,9 @@ class Client(Protocol):
     def lag(self, consumer: str | None, table: str | None) -> list[Json]:
         """What consumers have not processed yet, in each table."""
 
+    def lineage(self, name: str | None, direction: str | None, columns: bool) -> Json:
+        """What a table or a workflow is made from, and what is made from it; all there is, without a name."""
+
     def triggers(self, workflow_id: str) -> Json:
         """What starts a workflow by itself, and why it last did or did not."""
 
@@ -123,6 +126,24 @@ class Client(Protocol):
 
     def publish_valid_through(self, table: str, value: str) -> Json:
         """Say up to which moment a table is complete."""
+
+    def plan_backfill(self, body: Json) -> Json:
+        """Plan a backfill: `{"backfill_id", "plan", "explanation"}`."""
+
+    def list_backfills(self) -> list[Json]:
+        """The newest backfills."""
+
+    def backfill(self, backfill_id: int) -> Json:
+        """How a backfill stands."""
+
+    def backfill_plan(self, backfill_id: int) -> Json:
+        """The plan of a backfill."""
+
+    def backfill_report(self, backfill_id: int) -> str:
+        """What a backfill did, as Markdown."""
+
+    def act_on_backfill(self, backfill_id: int, action: str, options: Json) -> Json:
+        """Run, pause, resume, retry, cancel, … a backfill; how it stands then."""
 
     def is_engine_alive(self) -> bool:
         """Is anybody there to run what is queued?"""

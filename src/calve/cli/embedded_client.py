@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from calve.cli.client import LATEST, Json, LogCall, RestartCall, StartCall, started_from
 from calve.engine.core.liveness import any_engine_alive
@@ -18,6 +19,9 @@ from calve.server import acting
 from calve.settings import Settings
 from calve.workflow.definition import JobTypes, WorkflowDefinition
 from calve.workflow.params import params_from_json
+
+if TYPE_CHECKING:
+    from calve.backfill.service import Backfills
 
 
 class EmbeddedClient:
@@ -139,6 +143,15 @@ class EmbeddedClient:
         """What consumers have not processed yet."""
         return self._orchestrator.lag(consumer, table)
 
+    def lineage(self, name: str | None, direction: str | None, columns: bool) -> Json:
+        """The lineage around a table or a workflow, or all of it."""
+        from calve.backfill.lineage.describing import Way, describe, describe_all
+
+        if name is None:
+            return describe_all(self._orchestrator.database, self._settings)
+        way = None if direction is None else Way(direction)
+        return describe(self._orchestrator.database, self._settings, name, way=way, columns=columns)
+
     def triggers(self, workflow_id: str) -> Json:
         """What starts a workflow by itself."""
         return self._orchestrator.triggers(workflow_id)
@@ -150,6 +163,43 @@ class EmbeddedClient:
     def publish_valid_through(self, table: str, value: str) -> Json:
         """Say up to which moment a table is complete."""
         return self._orchestrator.publish_valid_through(table, value)
+
+    @property
+    def _backfills(self) -> Backfills:
+        # Only who backfills needs what reads tables and SQL.
+        from calve.backfill.service import Backfills
+
+        return Backfills(self._orchestrator)
+
+    def plan_backfill(self, body: Json) -> Json:
+        """Plan a backfill."""
+        from calve.backfill.acting import make_plan, read_body
+
+        return make_plan(self._backfills, read_body(body), self._user)
+
+    def list_backfills(self) -> list[Json]:
+        """The newest backfills."""
+        return self._backfills.list_all()
+
+    def backfill(self, backfill_id: int) -> Json:
+        """How a backfill stands."""
+        return self._backfills.status(backfill_id)
+
+    def backfill_plan(self, backfill_id: int) -> Json:
+        """The plan of a backfill."""
+        from calve.backfill.acting import plan_document
+
+        return plan_document(self._backfills.get(backfill_id))
+
+    def backfill_report(self, backfill_id: int) -> str:
+        """What a backfill did."""
+        return self._backfills.report(backfill_id)
+
+    def act_on_backfill(self, backfill_id: int, action: str, options: Json) -> Json:
+        """Act on a backfill."""
+        from calve.backfill.acting import act
+
+        return act(self._backfills, backfill_id, action, options, self._user)
 
     def is_engine_alive(self) -> bool:
         """Is an engine at work on this state?"""

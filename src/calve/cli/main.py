@@ -58,6 +58,15 @@ COMMANDS: tuple[Entry, ...] = (
     ),
     Entry("verify", "calve.cli.capture", "verify", "Check that the files of a capture can still be read."),
     Entry("lag", "calve.cli.lag", "lag", "Show what consumers have not processed yet."),
+    Entry(
+        "lineage",
+        "calve.cli.lineage",
+        "lineage",
+        "Show what a table or a workflow is made from, and what is made from it.",
+    ),
+    Entry(
+        "backfill", "calve.cli.backfill.app", "app", "Process a range of history again, and all downstream."
+    ),
     Entry("savings", "calve.cli.savings", "savings", "Show what captures saved against a lookback window."),
     Entry("checkpoint", "calve.cli.checkpoint", "app", "Show, set or reset a consumer's checkpoint."),
     Entry("validate", "calve.cli.validate", "validate", "Check workflow files without pushing them."),

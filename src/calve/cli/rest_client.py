@@ -160,6 +160,10 @@ class RestClient:
         found: list[Json] = self._call("GET", "/lag", consumer=consumer, table=table)["lag"]
         return found
 
+    def lineage(self, name: str | None, direction: str | None, columns: bool) -> Json:
+        """The lineage around a table or a workflow, or all of it."""
+        return self._call("GET", "/lineage", name=name, direction=direction, columns=columns)
+
     def triggers(self, workflow_id: str) -> Json:
         """What starts a workflow by itself."""
         return self._call("GET", f"/workflows/{_quoted(workflow_id)}/triggers")
@@ -171,6 +175,31 @@ class RestClient:
     def publish_valid_through(self, table: str, value: str) -> Json:
         """Say up to which moment a table is complete."""
         return self._call("PUT", f"/tables/{_quoted(table)}/valid-through", json={"valid_through": value})
+
+    def plan_backfill(self, body: Json) -> Json:
+        """Plan a backfill."""
+        return self._call("POST", "/backfills", json=body)
+
+    def list_backfills(self) -> list[Json]:
+        """The newest backfills."""
+        found: list[Json] = self._call("GET", "/backfills")["backfills"]
+        return found
+
+    def backfill(self, backfill_id: int) -> Json:
+        """How a backfill stands."""
+        return self._call("GET", f"/backfills/{backfill_id}")
+
+    def backfill_plan(self, backfill_id: int) -> Json:
+        """The plan of a backfill."""
+        return self._call("GET", f"/backfills/{backfill_id}/plan")
+
+    def backfill_report(self, backfill_id: int) -> str:
+        """What a backfill did."""
+        return str(self._call("GET", f"/backfills/{backfill_id}/report")["markdown"])
+
+    def act_on_backfill(self, backfill_id: int, action: str, options: Json) -> Json:
+        """Act on a backfill."""
+        return self._call("POST", f"/backfills/{backfill_id}/actions/{action}", json=options)
 
     def is_engine_alive(self) -> bool:
         """Has the server's state an engine?"""

@@ -113,7 +113,7 @@ def _wait(client: Client, place: tuple[str, int, str], quiet: bool) -> Json:
     from rich.console import Console
 
     console = Console(quiet=quiet, soft_wrap=True, highlight=False)
-    with _engine_for(client) as is_own:
+    with engine_for(client) as is_own:
         try:
             return follow_run(console, client.watch_run(*place))
         except KeyboardInterrupt:
@@ -127,7 +127,7 @@ def _wait(client: Client, place: tuple[str, int, str], quiet: bool) -> Json:
 
 
 @contextmanager
-def _engine_for(client: Client) -> Iterator[bool]:
+def engine_for(client: Client) -> Iterator[bool]:
     """An engine in this process if the work would otherwise wait for one; true if it is there."""
     from calve.cli.embedded_client import EmbeddedClient
 

@@ -101,6 +101,17 @@ class Chain:
         """The chain after a capture was given back; `NotHeldError` if it does not hold `segments`."""
         return self._settle(capture_id, segments, LinkState.GAP)
 
+    def account(self, segment: Segment) -> Chain:
+        """The chain after somebody else accounted for a stretch that begins at its end or after it.
+
+        What lies between stays unprocessed, as a gap.
+        """
+        if is_empty(segment):
+            return self
+        before = Segment(self.end, segment.from_snapshot_exclusive)
+        added = [] if is_empty(before) else [Link(before, LinkState.GAP)]
+        return _normal(self.frontier, (*self.links, *added, Link(segment, LinkState.COMMITTED)))
+
     def to_json(self) -> list[list[Any]]:
         """The links, without the frontier, as plain lists."""
         return [

@@ -17,6 +17,7 @@ from calve.lake.tables import SourceTable
 from calve.ledger.abandoned import Stranded
 from calve.ledger.asks import Source
 from calve.ledger.chain import Chain
+from calve.ledger.holds import Hold, held_head
 from calve.ledger.limits import CaptureLimits, Offer, cut
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position
@@ -51,12 +52,16 @@ class Spot:
     source: Source
     table: SourceTable
     position: Position
+    hold: Hold | None = None
 
-    def head(self) -> int | None:
-        """The newest snapshot of the branch. Raises BRANCH_NOT_FOUND or NOT_A_BRANCH."""
+    def head(self, chain: Chain) -> int | None:
+        """Up to where a chain may be taken: the newest snapshot of the branch, or that of a hold.
+
+        Raises BRANCH_NOT_FOUND or NOT_A_BRANCH.
+        """
         name, branch = self.table.name, self.position.branch
         try:
-            return self.table.metadata.current_snapshot_id(branch)
+            return held_head(self.table.metadata, branch, chain.end, self.hold)
         except UsageError as error:
             remedy = error.remedy
             if self.position.known:
@@ -162,7 +167,8 @@ def _apart_from_sources(options: CaptureOptions) -> CaptureOptions:
 
 
 def _unheld(spot: Spot) -> bool:
-    return not spot.position.known or bool(spot.position.chain.unheld(spot.head()))
+    chain = spot.position.chain
+    return not spot.position.known or bool(chain.unheld(spot.head(chain)))
 
 
 def _give_back(ask: Ask, candidates: Sequence[CaptureRecord], blocking: CaptureRecord) -> CaptureRecord:
@@ -193,7 +199,7 @@ def _take(
             if source.position_id == position.id:
                 chain = chain.release(record.id, source.segments)
     position = replace(position, chain=chain)
-    return position, chain.next_segments(spot.head(), ask.options.mode)
+    return position, chain.next_segments(spot.head(chain), ask.options.mode)
 
 
 def _starts_here(ask: Ask, position: Position, touching: Sequence[CaptureRecord]) -> bool:

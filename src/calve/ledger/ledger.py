@@ -11,7 +11,7 @@ from __future__ import annotations
 import getpass
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,9 @@ from calve.ledger.capture import Capture, Settled
 from calve.ledger.checkpoints import Checkpoint
 from calve.ledger.choosing import Ask
 from calve.ledger.collect import Collected, collect, drop_tables
+from calve.ledger.extents import Extent
+from calve.ledger.fixed import FixedAsk, FixedTaker
+from calve.ledger.holds import Hold
 from calve.ledger.lag import ConsumerLag, lags_of
 from calve.ledger.limits import CaptureLimits
 from calve.ledger.options import CaptureOptions, check_consumer
@@ -38,7 +41,7 @@ from calve.ledger.start import start_of
 from calve.ledger.store import Store
 from calve.ledger.taking import Taker
 from calve.ledger.writes import has_landed, writes_of
-from calve.ledger.writing import change_request
+from calve.ledger.writing import Writer, change_request
 from calve.settings import Settings, load_settings
 from calve.state.database import Database
 from calve.state.schema import chains
@@ -52,7 +55,9 @@ class Ledger:
         self.lake = lake or Lake(settings)
         self._database = Database(settings.state_url)
         self._store = Store(self._database)
-        self._taker = Taker(self.lake, self._store, settings.icdc)
+        writer = Writer(self.lake, settings.icdc)
+        self._taker = Taker(self.lake, self._store, writer)
+        self._fixed_taker = FixedTaker(self.lake, self._store, writer)
 
     @property
     def database(self) -> Database:
@@ -145,6 +150,36 @@ class Ledger:
         )
         return self._hand_out(self._taker.take(ask, is_abandoned))
 
+    def take_fixed(
+        self,
+        sources: Sequence[str | SourceAsk],
+        extents: Mapping[str, Extent],
+        *,
+        consumer: str,
+        options: CaptureOptions,
+        owner: str | None = None,
+        run_ref: str | None = None,
+        is_abandoned: IsAbandoned | None = None,
+        ttl: timedelta | None = None,
+    ) -> Capture:
+        """A capture of what is given for each table, by its full name, and not of what is new.
+
+        Asked again with the same `run_ref` while it is open, it is the same capture with the same tables.
+        It moves nobody's position, and gives the consumer none: commit and release only end it.
+        `is_abandoned` is as in `take`. Raises CAPTURE_OPEN if another run has one for the consumer.
+        """
+        resolved = resolve_sources(sources, options)
+        ask = FixedAsk(
+            sources=resolved,
+            extents=tuple(extents[str(self.lake.resolve(source.table))] for source in resolved),
+            consumer=check_consumer(consumer),
+            options=options,
+            owner=owner or default_owner(),
+            run_ref=run_ref,
+            ttl=ttl,
+        )
+        return self._hand_out(self._fixed_taker.take(ask, is_abandoned))
+
     def get(self, capture_id: str) -> Capture:
         """A capture by its id. Raises CAPTURE_NOT_FOUND."""
         return self._hand_out(self._store.capture(capture_id))
@@ -224,6 +259,19 @@ class Ledger:
         known = [position for position in positions if position.known]
         self._require_known(known, consumer)
         return [Checkpoint.of(position, open_captures) for position in known]
+
+    def accounted_up_to(self, consumer: str, table: str, branch: str = "main") -> int | None:
+        """The snapshot up to which a consumer's chain reaches, open captures and gaps included.
+
+        None without a position, and for one that has nothing of the table yet.
+        """
+        uuid = open_table(self.lake, table).uuid
+        place = (chains.c.consumer == consumer, chains.c.table_uuid == uuid, chains.c.branch == branch)
+        return next((position.chain.end for position in self._store.positions(*place)), None)
+
+    def holds(self, consumer: str) -> list[Hold]:
+        """What keeps a consumer from capturing all there is, while backfills publish."""
+        return self._store.holds(consumer)
 
     def set_checkpoint(
         self, table: str, *, consumer: str, snapshot: str | int, branch: str = "main", force: bool = False

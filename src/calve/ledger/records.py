@@ -11,6 +11,7 @@ from calve.lake.lookback import Lookback
 from calve.lake.model import Changes, Segment
 from calve.ledger.asks import Source
 from calve.ledger.chain import Chain, is_empty
+from calve.ledger.extents import Extent
 from calve.ledger.options import CaptureOptions
 
 
@@ -79,6 +80,13 @@ class CaptureRecord:
     expires_at: int | None  # None: when the settings say
     lookback: tuple[Lookback, ...]  # one for each source; empty if none was asked for
     sources: tuple[SourceRecord, ...]
+    #: What it shows of each source, where that was given and no position decided it; else empty.
+    extents: tuple[Extent, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its extent was given: then it holds no stretch of any position, and moves none."""
+        return bool(self.extents)
 
     @property
     def changes(self) -> tuple[Changes, ...]:
@@ -98,8 +106,12 @@ class CaptureRecord:
 
 
 def request_json(
-    options: CaptureOptions, start_from: str | None, sources: Sequence[Source]
+    options: CaptureOptions,
+    start_from: str | None,
+    sources: Sequence[Source],
+    extents: Sequence[Extent] = (),
 ) -> dict[str, Any]:
     """What was asked for, as the ledger keeps it."""
     own = [{"alias": x.alias, "range_columns": list(x.options.range_columns)} for x in sources]
-    return {**options.to_json(), "start_from": start_from, "sources": own}
+    given = {"extents": [extent.to_json() for extent in extents]} if extents else {}
+    return {**options.to_json(), "start_from": start_from, "sources": own, **given}

@@ -13,6 +13,7 @@ from calve.lake.lookback import Lookback
 from calve.lake.model import Changes, Segment
 from calve.ledger.asks import default_alias
 from calve.ledger.chain import Chain
+from calve.ledger.extents import extent_from_json
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position, SourceRecord, Status
 from calve.state.schema import captures, chains, sources
@@ -125,4 +126,5 @@ def _capture(row: Row[Any], its_sources: Sequence[Row[Any]]) -> CaptureRecord:
         expires_at=row.expires_at,
         lookback=tuple(map(Lookback.from_json, json.loads(row.lookback or "[]"))),
         sources=tuple(_source(x, own) for x, own in zip(its_sources, asked, strict=True)),
+        extents=tuple(map(extent_from_json, request.get("extents", ()))),
     )

@@ -14,6 +14,8 @@ from calve.lake.lookback import Lookback
 from calve.lake.model import Changes, Segment
 from calve.ledger.abandoned import Stranded
 from calve.ledger.asks import Source
+from calve.ledger.extents import Extent
+from calve.ledger.holds import Hold, hold_of, read_holds
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position, Status, request_json
 from calve.ledger.rows import IS_OPEN, dump, read_captures, read_open, read_positions
@@ -56,6 +58,10 @@ class NewCapture:
     abandoned: tuple[Stranded, ...] = ()
     lookback: tuple[Lookback, ...] = ()
     expires_at: int | None = None
+    #: What each table was held by when the stretches were chosen.
+    holds: tuple[Hold | None, ...] = ()
+    #: Given if no position decides what is captured: then none is touched.
+    extents: tuple[Extent, ...] = ()
 
 
 class Store:
@@ -75,6 +81,11 @@ class Store:
             found = read_positions(connection, *where)
             return found, read_open(connection, (x.id for x in found if x.id is not None))
 
+    def holds(self, consumer: str) -> list[Hold]:
+        """What keeps a consumer from capturing all there is."""
+        with self.database.read() as connection:
+            return read_holds(connection, [consumer])
+
     def capture(self, capture_id: str) -> CaptureRecord:
         """A capture by its id. Raises CAPTURE_NOT_FOUND."""
         with self.database.read() as connection:
@@ -84,6 +95,11 @@ class Store:
         """All open captures, by age."""
         with self.database.read() as connection:
             return read_captures(connection, IS_OPEN)
+
+    def open_of(self, consumer: str) -> list[CaptureRecord]:
+        """The open captures of a consumer, by age."""
+        with self.database.read() as connection:
+            return read_captures(connection, IS_OPEN, captures.c.consumer == consumer)
 
     def committed_of(self, consumer: str) -> list[CaptureRecord]:
         """The committed captures of a consumer, by age."""
@@ -232,6 +248,7 @@ def _reserve(connection: Connection, new: NewCapture) -> CaptureRecord:
     for position, _ in new.takes:
         if position.id is not None and locked[position.id].version != position.version:
             raise MovedError
+    _require_holds(connection, new)
     for old in new.supersedes:
         if require_capture(connection, old.id).status is not Status.OPEN:
             raise MovedError
@@ -241,11 +258,22 @@ def _reserve(connection: Connection, new: NewCapture) -> CaptureRecord:
     _insert_capture(connection, new)
     for ordinal, (position, segments) in enumerate(new.takes):
         version = position.version if position.id is None else locked[position.id].version
-        chain = position.chain.hold(new.id, segments)
-        held = replace(position, chain=chain, known=True, version=version)
+        held = replace(position, version=version)
+        if not new.extents:
+            held = replace(held, chain=position.chain.hold(new.id, segments), known=True)
         stored = replace(held, id=save_position(connection, held))
         insert_source(connection, new.id, ordinal, stored, segments)
     return require_capture(connection, new.id)
+
+
+def _require_holds(connection: Connection, new: NewCapture) -> None:
+    """Raise `MovedError` if a hold was put or taken away since the stretches were chosen."""
+    if new.extents:
+        return
+    found = read_holds(connection, [new.consumer])
+    for (position, _), seen in zip(new.takes, new.holds, strict=True):
+        if hold_of(found, position.consumer, position.table_uuid, position.branch) != seen:
+            raise MovedError
 
 
 def _release_abandoned(
@@ -278,7 +306,7 @@ def _insert_capture(connection: Connection, new: NewCapture) -> None:
             id=new.id,
             consumer=new.consumer,
             status=Status.OPEN.value,
-            request=dump(request_json(new.options, new.start_from, new.sources)),
+            request=dump(request_json(new.options, new.start_from, new.sources, new.extents)),
             owner=new.owner,
             run_ref=new.run_ref,
             keep=False,

@@ -13,19 +13,19 @@ from dataclasses import replace
 from sqlalchemy import ColumnElement, and_, or_
 
 from calve.errors import CalveError, ConflictError, RefusedError, UsageError
-from calve.lake import ChangePlan, Lake, Lookback, measure_lookback, verify_changes
-from calve.lake.model import Changes, Segment
+from calve.lake import Lake, Lookback, measure_lookback, verify_changes
+from calve.lake.model import Segment
 from calve.lake.tables import SourceTable
 from calve.ledger.abandoned import IsAbandoned, find_stranded
 from calve.ledger.asks import Source
 from calve.ledger.chain import Chain
 from calve.ledger.choosing import Adopt, Ask, Spot, Take, choose
+from calve.ledger.holds import hold_of
 from calve.ledger.records import CaptureRecord, Position, SourceRecord
 from calve.ledger.renamed import open_source
 from calve.ledger.store import MovedError, NewCapture, Store
-from calve.ledger.writing import Writer, plan_tables
-from calve.settings import IcdcSettings
-from calve.state.clock import now_ms
+from calve.ledger.writing import Writer, plan_tables, salt_of, write_tables
+from calve.state.clock import expiry_of, now_ms
 from calve.state.schema import chains
 
 # Each round that is lost means that another process took a capture of the same consumer.
@@ -35,10 +35,10 @@ _ROUNDS = 100
 class Taker:
     """Takes captures on a lake and notes them in a store."""
 
-    def __init__(self, lake: Lake, store: Store, icdc: IcdcSettings) -> None:
+    def __init__(self, lake: Lake, store: Store, writer: Writer) -> None:
         self._lake = lake
         self._store = store
-        self._writer = Writer(lake, icdc)
+        self._writer = writer
 
     def take(self, ask: Ask, is_abandoned: IsAbandoned | None = None) -> CaptureRecord:
         """The capture for a request, with its tables written. `is_abandoned` says of a run whether
@@ -70,7 +70,7 @@ class Taker:
                 chosen.abandoned,
                 owner=ask.owner,
                 run_ref=ask.run_ref,
-                expires_at=_expiry(ask),
+                expires_at=expiry_of(ask.ttl),
             )
             return self._resume(adopted, spots)
         return self._begin(ask, spots, chosen)
@@ -88,12 +88,13 @@ class Taker:
             supersedes=chosen.supersedes,
             abandoned=chosen.abandoned,
             lookback=_look_back(ask, spots),
-            expires_at=_expiry(ask),
+            expires_at=expiry_of(ask.ttl),
+            holds=tuple(spot.hold for spot in spots),
         )
         segments = [taken for _, taken in new.takes]
         options = [source.options for source in new.sources]
         plans = plan_tables([spot.table for spot in spots], segments, options, new.consumer, new.id)
-        return self._write(self._store.reserve(new), plans)
+        return write_tables(self._store, self._writer, self._store.reserve(new), plans)
 
     def _open(self, sources: Sequence[Source]) -> list[SourceTable]:
         tables = [open_source(self._lake, self._store, source.table) for source in sources]
@@ -108,9 +109,15 @@ class Taker:
 
     def _look(self, ask: Ask, tables: Sequence[SourceTable]) -> tuple[list[Spot], list[CaptureRecord]]:
         asked = list(zip(ask.sources, tables, strict=True))
+        holds = self._store.holds(ask.consumer)
         found, open_captures = self._store.view(_of(ask, asked))
         spots = [
-            Spot(source, _as_of_now(table, found), _position(ask, source, table, found))
+            Spot(
+                source,
+                _as_of_now(table, found),
+                _position(ask, source, table, found),
+                hold_of(holds, ask.consumer, table.uuid, source.options.branch),
+            )
             for source, table in asked
         ]
         if any(spot.table.uuid != table.uuid for spot, table in zip(spots, tables, strict=True)):
@@ -141,12 +148,12 @@ class Taker:
         """Write the tables of a capture whose process died before it had, or is still at it."""
         try:
             options = record.source_options()
-            plans = plan_tables(tables, _segments(record), options, record.consumer, _salt(record.id))
+            plans = plan_tables(tables, _segments(record), options, record.consumer, salt_of(record.id))
         except CalveError as error:
             # Nobody ever saw this capture, so another one can take its place.
             self._store.fail(record.id, error)
             raise MovedError from error
-        return self._write(record, plans)
+        return write_tables(self._store, self._writer, record, plans)
 
     def _describe(
         self, record: CaptureRecord, tables: Sequence[SourceTable], asked: Sequence[Source]
@@ -157,7 +164,7 @@ class Taker:
         if all(_is_told(own, source) for own, source in zip(record.sources, sources, strict=True)):
             return record
         options = [source.options for source in sources]
-        plans = plan_tables(tables, _segments(record), options, record.consumer, _salt(record.id))
+        plans = plan_tables(tables, _segments(record), options, record.consumer, salt_of(record.id))
         again = self._writer.write(plans)
         self._writer.drop(again)
         described = [
@@ -168,23 +175,6 @@ class Taker:
             return self._store.describe_again(record.id, described, sources)
         except ConflictError as ended:
             raise MovedError from ended
-
-    def _write(self, record: CaptureRecord, plans: Sequence[ChangePlan]) -> CaptureRecord:
-        """Write the tables and note them. Where another process did so first, its tables stand."""
-        try:
-            written = self._writer.write(plans)
-        except Exception as error:
-            if self._store.fail(record.id, error):
-                raise
-            raise MovedError from error
-        try:
-            stored = self._store.finish(record.id, written)
-        except ConflictError as ended:
-            self._writer.drop(written)
-            raise MovedError from ended
-        if _places(stored.changes) != _places(written):
-            self._writer.drop(written)
-        return stored
 
 
 def _widened(own: SourceRecord, asked: Source) -> Source:
@@ -198,10 +188,6 @@ def _is_told(own: SourceRecord, source: Source) -> bool:
     return own.alias == source.alias and own.range_columns == source.options.range_columns
 
 
-def _expiry(ask: Ask) -> int | None:
-    return None if ask.ttl is None else now_ms() + int(ask.ttl.total_seconds() * 1000)
-
-
 def _look_back(ask: Ask, spots: Sequence[Spot]) -> tuple[Lookback, ...]:
     window = ask.lookback
     if window is None:
@@ -209,16 +195,6 @@ def _look_back(ask: Ask, spots: Sequence[Spot]) -> tuple[Lookback, ...]:
     now = now_ms()
     wanted = ((spot.table, spot.source.options) for spot in spots)
     return tuple(measure_lookback(table, x.branch, window, x.range_columns, now) for table, x in wanted)
-
-
-def _salt(capture_id: str) -> str:
-    """What makes the names of this try its own: the process that began the capture may still be
-    writing, and neither may remove what the other wrote."""
-    return f"{capture_id}/{secrets.token_hex(4)}"
-
-
-def _places(written: Sequence[Changes]) -> list[str | None]:
-    return [changes.icdc_metadata_location for changes in written]
 
 
 def _segments(record: CaptureRecord) -> list[tuple[Segment, ...]]:

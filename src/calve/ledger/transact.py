@@ -85,7 +85,7 @@ def insert_source(
 
 def commit_stretches(connection: Connection, record: CaptureRecord, positions: Positions) -> None:
     """Account for everything a capture has. Raises CAPTURE_OVERLAP if it has lost any of it."""
-    for source in record.sources:
+    for source in () if record.is_fixed else record.sources:
         position = positions[source.position_id]
         try:
             chain = position.chain.commit(record.id, source.segments)
@@ -101,7 +101,7 @@ def commit_stretches(connection: Connection, record: CaptureRecord, positions: P
 def release_stretches(connection: Connection, record: CaptureRecord, positions: Positions) -> Positions:
     """Give back everything a capture has; the positions as they are then."""
     after = dict(positions)
-    for source in record.sources:
+    for source in () if record.is_fixed else record.sources:
         position = after[source.position_id]
         changed = replace(position, chain=position.chain.release(record.id, source.segments))
         save_position(connection, changed)

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from calve.errors import RefusedError, UsageError
+from calve.errors import ConflictError, RefusedError, UsageError
 from calve.lake import ChangePlan, ChangeRequest, Lake, drop_changes, plan_changes, write_changes
+from calve.lake.live import LiveRequest, write_live
 from calve.lake.model import Changes, Segment
 from calve.lake.tables import SourceTable
 from calve.ledger.options import CaptureOptions
+from calve.ledger.records import CaptureRecord
+from calve.ledger.store import MovedError, Store
 from calve.settings import IcdcSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LivePlan:
+    """What a table shows of a range, still to be written."""
+
+    table: SourceTable
+    request: LiveRequest
+
+
+Plan = ChangePlan | LivePlan
 
 
 class Writer:
@@ -19,21 +35,57 @@ class Writer:
         self._lake = lake
         self._icdc = icdc
 
-    def write(self, plans: Sequence[ChangePlan]) -> list[Changes]:
+    def write(self, plans: Sequence[Plan]) -> list[Changes]:
         """The tables of all plans; or, if one cannot be written, none."""
         written: list[Changes] = []
         try:
             for plan in plans:
-                written.append(write_changes(plan, self._icdc))  # noqa: PERF401 - known when a later one fails
+                written.append(self._write(plan))  # noqa: PERF401 - known when a later one fails
         except Exception:
             self.drop(written)
             raise
         return written
 
+    def _write(self, plan: Plan) -> Changes:
+        if isinstance(plan, LivePlan):
+            return write_live(plan.table, plan.request, self._icdc)
+        return write_changes(plan, self._icdc)
+
     def drop(self, written: Sequence[Changes]) -> None:
         """Remove tables that nobody was given."""
         for changes in written:
             drop_changes(self._lake, changes)
+
+
+def write_tables(store: Store, writer: Writer, record: CaptureRecord, plans: Sequence[Plan]) -> CaptureRecord:
+    """Write the tables of a capture and note them. Where another process did so first, its tables stand.
+
+    Raises `MovedError` if the capture ended meanwhile.
+    """
+    try:
+        written = writer.write(plans)
+    except Exception as error:
+        if store.fail(record.id, error):
+            raise
+        raise MovedError from error
+    try:
+        stored = store.finish(record.id, written)
+    except ConflictError as ended:
+        writer.drop(written)
+        raise MovedError from ended
+    if _places(stored.changes) != _places(written):
+        writer.drop(written)
+    return stored
+
+
+def salt_of(capture_id: str) -> str:
+    """What makes the names of this try its own: the process that began the capture may still be
+    writing, and neither may remove what the other wrote."""
+    return f"{capture_id}/{secrets.token_hex(4)}"
+
+
+def _places(written: Sequence[Changes]) -> list[str | None]:
+    return [changes.icdc_metadata_location for changes in written]
 
 
 def plan_tables(

@@ -12,9 +12,11 @@ from calve.server.guards import BodyLimit, TokenCheck
 from calve.server.hub import Hub
 from calve.server.routes import (
     actions,
+    backfills,
     breakpoints,
     events,
     instances,
+    lineage,
     logs,
     permits,
     runs,
@@ -47,6 +49,8 @@ _ROUTERS = (
     templates,
     permits,
     tables,
+    lineage,
+    backfills,
     events,
 )
 

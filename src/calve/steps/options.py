@@ -25,6 +25,10 @@ def _as_texts(value: Any) -> Any:
 #: Environment variables: a map of texts, numbers and booleans.
 Variables = Annotated[dict[str, str], BeforeValidator(_as_texts)]
 
+#: Params of any step that say which tables it reads and writes; they are for the lineage, not for the job.
+READS = "reads"
+WRITES = "writes"
+
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 

@@ -36,6 +36,7 @@ BUILT_IN: Mapping[str, str] = {
     "IncrementalAggregate": "calve.steps.patterns.aggregate:IncrementalAggregate",
     "IncrementalRange": "calve.steps.patterns.range:IncrementalRange",
     "WriteAuditPublish": "calve.steps.patterns.publish:WriteAuditPublish",
+    "BackfillStage": "calve.backfill.step:BackfillStage",
 }
 
 _MEMBERS = ("name", "inline", "schema", "options", "start", "poll", "cancel")

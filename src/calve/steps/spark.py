@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from calve.errors import FailedError
 from calve.spark.files import read_json
 from calve.spark.host.folder import HostFolder
-from calve.spark.once.plan import OncePlan
+from calve.spark.once.plan import WAP_BRANCH, OncePlan
 from calve.spark.step.failures import FATAL_ERROR, PLATFORM_ERROR
 from calve.spark.step.spec import FAILURE_FILE, PROGRESS_FILE, SPEC_FILE, StepSpec
 from calve.steps.contract import Ending, Finished, Handle, Options, Running, StepContext
@@ -129,11 +129,12 @@ def _spec(place: Path) -> StepSpec | None:
 
 def settle(context: StepContext, finished: Finished) -> Finished:
     """Nothing of the attempt runs any more: account for what it wrote."""
-    written = with_writes(finished, record_writes(context))
     spec = _spec(context.place)
+    is_visible = spec is None or WAP_BRANCH not in spec.spark_conf
+    written = with_writes(finished, record_writes(context), is_visible=is_visible)
     if spec is None or spec.once is not None or spec.script is None or finished.ending is not Ending.DONE:
         return written
-    return with_script(written, context, spec.script)
+    return with_script(written, context, spec.script) if is_visible else written
 
 
 def _is_released(place: Path) -> bool:

@@ -19,8 +19,10 @@ from calve.spark.properties import to_properties
 from calve.spark.session import check_installed, session_conf
 from calve.spark.step.spec import PROPERTIES_FILE, SessionMode, StepSpec
 from calve.steps.contract import LOG_FILE, Options, StepContext
+from calve.steps.incremental.chunks import session_of
 from calve.steps.options import read_options
 from calve.steps.paths import base_directory, working_directory
+from calve.steps.script_tables import with_tables
 
 _CONNECT_SCHEME = "sc://"
 #: What is no SQL, and is what a file of Python is called.
@@ -82,19 +84,21 @@ def make_spec(options_type: type[Options], context: StepContext, own: Mapping[st
     if mode != "submit" or "SPARK_HOME" not in os.environ:
         check_installed()
     search = _search(options, context)
+    chunk = session_of(context)
     spec = StepSpec(
         attempt=context.attempt_uuid,
         folder=str(context.folder.absolute()),
         log=str(context.folder.absolute() / LOG_FILE),
         session=mode,
-        script=options.script,
+        script=None if options.script is None else with_tables(options.script, chunk.names),
         file=None if options.file is None else str(search / Path(options.file).expanduser()),
         main=options.main,
         args=[*options.args, *(_arguments(own) if options.file is not None else ())],
         search=str((search / Path(options.file).expanduser()).parent if options.file else search),
         params=dict(context.params),
         declared=list(own),
-        spark_conf=options.spark_conf,
+        spark_conf={**options.spark_conf, **chunk.conf},
+        views=chunk.views,
         host=str(prepare_host(settings).path) if mode == "embedded" else None,
         url=_url(options, settings) if mode == "connect" else None,
         master=options.master,

@@ -18,8 +18,8 @@ from calve.steps.writes import full_name, texts_of
 ARTIFACT = "writes"
 
 
-def with_writes(finished: Finished, notes: Mapping[str, Note]) -> Finished:
-    """The end of an attempt, with what it wrote, and the signals that say so."""
+def with_writes(finished: Finished, notes: Mapping[str, Note], *, is_visible: bool = True) -> Finished:
+    """The end of an attempt, with what it wrote, and the signals that say so, unless that is on a branch."""
     landed = {name: note for name, note in notes.items() if note.snapshot_id is not None}
     if not landed:
         return finished
@@ -34,7 +34,8 @@ def with_writes(finished: Finished, notes: Mapping[str, Note]) -> Finished:
     ]
     newest = {note.target: note.snapshot_id for note in landed.values() if note.snapshot_id is not None}
     artifacts = {**finished.artifacts, ARTIFACT: written}
-    return replace(finished, artifacts=artifacts, signals=(*finished.signals, *_signals(newest)))
+    signals = _signals(newest) if is_visible else ()
+    return replace(finished, artifacts=artifacts, signals=(*finished.signals, *signals))
 
 
 def with_script(finished: Finished, context: StepContext, script: str) -> Finished:

@@ -12,6 +12,9 @@ import pytest
 from calve.lake.catalogs import Lake
 from calve.settings import Settings, SparkSettings, StepSettings
 from calve.spark.host import stop
+from calve.spark.once.plan import WAP_BRANCH
+from calve.steps import spark_spec
+from calve.steps.incremental.chunks import ChunkSession
 from calve.steps.spark import Spark
 from calve.steps.sql import Sql
 from support.spark_steps import Attempt, attempt
@@ -65,6 +68,19 @@ def spark_step(begin: Callable[..., Attempt]) -> Begin:
 def sql_step(begin: Callable[..., Attempt]) -> Begin:
     """Makes attempts of `type: Sql`."""
     return partial(begin, Sql())
+
+
+@pytest.fixture
+def chunk_script(monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a step runs in a chunk of a backfill, whose session has a branch and a view."""
+    session = ChunkSession({WAP_BRANCH: "backfill_1"}, {"calve_rows_1": "SELECT 7 AS n"})
+    monkeypatch.setattr(spark_spec, "session_of", lambda context: session)
+    return """
+        DROP TABLE IF EXISTS lake.db.chunked;
+        CREATE TABLE lake.db.chunked (n INT) TBLPROPERTIES ('write.wap.enabled' = 'true');
+        INSERT INTO lake.db.chunked SELECT n FROM calve_rows_1;
+        SELECT max(name) AS branch, (SELECT n FROM lake.db.chunked) AS n FROM lake.db.chunked.refs
+    """
 
 
 @pytest.fixture

@@ -86,6 +86,13 @@ def server(step_settings: Settings, tmp_path_factory: pytest.TempPathFactory) ->
     process.communicate()
 
 
+def test_a_chunk_of_a_backfill_writes_its_branch_and_has_its_views(
+    sql_step: Begin, chunk_script: str, server: Server
+) -> None:
+    step = sql_step(script=chunk_script, spark_url=server.url, session="connect", branch="", n=0)
+    assert step.run().outputs == {"branch": "backfill_1", "n": 7}, step.log()
+
+
 def test_a_script_runs_on_the_server_and_gives_outputs(sql_step: Begin, server: Server) -> None:
     step = sql_step(
         script="CREATE TEMPORARY VIEW v AS SELECT id FROM range(10); SELECT count(*) AS n FROM v",

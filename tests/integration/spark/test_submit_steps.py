@@ -38,6 +38,13 @@ def test_a_script_runs_on_the_lake_with_settings_of_its_own(sql_step: Begin, ste
     assert "spark.driver.memory=700m" in properties.read_text()
 
 
+def test_a_chunk_of_a_backfill_writes_its_branch_and_has_its_views(
+    sql_step: Begin, chunk_script: str
+) -> None:
+    step = sql_step(script=chunk_script, session="submit", master="local[1]", branch="", n=0)
+    assert step.run().outputs == {"branch": "backfill_1", "n": 7}, step.log()
+
+
 def test_a_file_that_fails_is_the_users_error(spark_step: Begin, code_folder: Path) -> None:
     (code_folder / "submitted.py").write_text(
         dedent(

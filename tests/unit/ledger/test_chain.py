@@ -85,6 +85,14 @@ class StraightHistory(RuleBasedStateMachine):
         self.chain = self.chain.release(name, self.open.pop(name))
         self.settle(name, FREE)
 
+    @rule(snapshots=st.integers(1, 3))
+    def publish(self, snapshots: int) -> None:
+        """Somebody else writes, and has accounted for it by itself."""
+        before = self.head
+        for _ in range(snapshots):
+            self.fate[len(self.fate) + 1] = DONE
+        self.chain = self.chain.account(Segment(before, self.head))
+
     def settle(self, name: str, fate: str) -> None:
         self.fate |= dict.fromkeys([x for x, owner in self.fate.items() if owner == name], fate)
 

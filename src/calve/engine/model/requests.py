@@ -22,6 +22,8 @@ class InitiatorType(StrEnum):
     SUBWORKFLOW = "SUBWORKFLOW"
     FOREACH = "FOREACH"
     WHILE = "WHILE"
+    #: A chunk of a backfill; its scope stands beside the type, under `backfill`.
+    BACKFILL = "BACKFILL"
 
 
 class RestartPolicy(StrEnum):

@@ -13,7 +13,8 @@ from calve.spark.once.notes import Notes
 from calve.spark.once.scope import Scope
 from calve.spark.targets import Write, WriteKind
 
-_WAP_BRANCH = "spark.wap.branch"
+#: The setting of a session by which writes go to a branch, of tables that allow it.
+WAP_BRANCH = "spark.wap.branch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +64,5 @@ class OncePlan:
             noted=self.noted,
             may_have_landed=self.may_have_landed,
             script=self.script,
-            wap_branch=spark.conf.get(_WAP_BRANCH, None),
+            wap_branch=spark.conf.get(WAP_BRANCH, None),
         )

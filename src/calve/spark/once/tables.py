@@ -32,9 +32,9 @@ class Tables(Protocol):
         """The name with its catalog and namespace."""
 
 
-def tables_of(spark: Any) -> Tables:
-    """The way to the targets that a session has."""
-    return SqlTables(spark) if is_remote(spark) else JvmTables(spark)
+def tables_of(spark: Any, marked_by: str = STATEMENT_PROPERTY) -> Tables:
+    """The way to the targets that a session has; `marked_by` is the property that markers are read from."""
+    return SqlTables(spark, marked_by) if is_remote(spark) else JvmTables(spark, marked_by)
 
 
 def is_remote(spark: Any) -> bool:
@@ -47,6 +47,7 @@ class JvmTables:
     """By Iceberg's own API, in two calls."""
 
     spark: Any
+    marked_by: str = STATEMENT_PROPERTY
 
     def state(self, parts: tuple[str, ...]) -> TableState | None:
         """The table of a name without a branch; None if there is none. Raises `NotIcebergError`."""
@@ -63,7 +64,7 @@ class JvmTables:
                 raise
             raise NotIcebergError(dotted(parts)) from error
         metadata = json.loads(iceberg.TableMetadataParser.toJson(table.operations().current()))
-        return state_from_metadata(self.full_name(parts), metadata)
+        return state_from_metadata(self.full_name(parts), metadata, self.marked_by)
 
     def full_name(self, parts: tuple[str, ...]) -> str:
         """The name with its catalog and namespace."""
@@ -75,7 +76,9 @@ class JvmTables:
         return dotted((str(found.catalog().name()), *namespace, str(identifier.name())))
 
 
-def state_from_metadata(name: str, metadata: dict[str, Any]) -> TableState:
+def state_from_metadata(
+    name: str, metadata: dict[str, Any], marked_by: str = STATEMENT_PROPERTY
+) -> TableState:
     """The state that a table's metadata file describes."""
     refs = metadata.get("refs") or {}
     branches = {ref: found["snapshot-id"] for ref, found in refs.items() if found["type"] == _BRANCH}
@@ -86,7 +89,7 @@ def state_from_metadata(name: str, metadata: dict[str, Any]) -> TableState:
             id=found["snapshot-id"],
             parent=found.get("parent-snapshot-id"),
             timestamp_ms=found["timestamp-ms"],
-            marker=(found.get("summary") or {}).get(STATEMENT_PROPERTY),
+            marker=(found.get("summary") or {}).get(marked_by),
             sequence=found.get("sequence-number"),
         )
         for found in metadata.get("snapshots") or ()
@@ -99,12 +102,13 @@ class SqlTables:
     """By the metadata tables."""
 
     spark: Any
+    marked_by: str = STATEMENT_PROPERTY
 
     def state(self, parts: tuple[str, ...]) -> TableState | None:
         """The table of a name without a branch; None if there is none. Raises `NotIcebergError`."""
         full = self._full_parts(parts)
         snapshots = self._rows(
-            f"SELECT snapshot_id, parent_id, unix_micros(committed_at), summary['{STATEMENT_PROPERTY}'] "
+            f"SELECT snapshot_id, parent_id, unix_micros(committed_at), summary['{self.marked_by}'] "
             f"FROM {dotted((*full, 'snapshots'))}",
             full,
         )

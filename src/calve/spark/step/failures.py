@@ -24,6 +24,12 @@ _LOST_JVM = re.compile(
     r"java\.lang\.OutOfMemoryError|java\.net\.(?:ConnectException|UnknownHostException|NoRouteToHostException)"
     r"|SparkContext (?:was|has been) shut ?down|Cannot call methods on a stopped SparkContext"
 )
+#: What Iceberg says when another writer came first; nothing of the statement has landed.
+_CONFLICT = re.compile(
+    r"(?:ValidationException: (?:Found (?:new )?conflicting|Missing required files)"
+    r"|CommitFailedException: )[^\n]*"
+)
+WRITE_CONFLICT = "WRITE_CONFLICT"
 _LOST_CONNECT = re.compile(r"StatusCode\.UNAVAILABLE|RETRIES_EXCEEDED|failed to connect to all addresses")
 
 
@@ -62,6 +68,13 @@ def explain(error: BaseException, *, spark_is_gone: bool = False) -> Failure:
                 "SPARK_LOST",
                 f"Spark is gone, or does not answer: {_text(cause)}",
                 "the step may be tried again; if it happens again, look at the memory of Spark's driver",
+            )
+        if (found := _CONFLICT.search(str(cause))) is not None:
+            return Failure(
+                PLATFORM_ERROR,
+                WRITE_CONFLICT,
+                f"another writer changed the table in the meantime: {found[0]}",
+                "the step may be tried again; a condition on the partition in the statement avoids conflicts",
             )
     return _users(error)
 

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 from calve.errors import ConflictError, RefusedError
 from calve.spark.once.guard import Guard
+from calve.spark.once.landing import MAIN
+from calve.spark.once.plan import WAP_BRANCH
 from calve.spark.step.board import Board
 from calve.spark.step.script import Say, run_script
 from calve.spark.step.tables import draw_table
@@ -33,11 +35,15 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class PublishPlan:
-    """The table, the branch that is written for it, and what has to hold on the branch."""
+    """The table, the branch that is written for it, and what has to hold on the branch.
+
+    `base` is the branch that it begins from, and that it is published to.
+    """
 
     table: str
     branch: str
     audits: tuple[Audit, ...]
+    base: str = MAIN
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain JSON."""
@@ -47,14 +53,17 @@ class PublishPlan:
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """The plan that `to_json` wrote."""
         audits = tuple(Audit(**audit) for audit in document["audits"])
-        return cls(document["table"], document["branch"], audits)
+        return cls(document["table"], document["branch"], audits, document["base"])
 
 
 def run_published(
     spark: Any, script: str, plan: PublishPlan, board: Board, say: Say, guard: Guard | None
 ) -> None:
     """Write to the branch, audit, publish. Raises AUDIT_FAILED or PUBLISH_CONFLICT, the branch dropped."""
-    spark.sql(f"ALTER TABLE {plan.table} CREATE BRANCH IF NOT EXISTS `{plan.branch}`")
+    # Iceberg writes to one branch: that which the script names, and not one of the session's.
+    spark.conf.unset(WAP_BRANCH)
+    base = "" if plan.base == MAIN else f" AS OF VERSION {_head_of(spark, plan)}"
+    spark.sql(f"ALTER TABLE {plan.table} CREATE BRANCH IF NOT EXISTS `{plan.branch}`{base}")
     say(f"writing to branch {plan.branch} of {plan.table}")
     run_script(spark, script, board, say, guard)
     failures = [found for audit in plan.audits if (found := _audit(spark, audit, say)) is not None]
@@ -68,6 +77,18 @@ def run_published(
         )
     _publish(spark, plan, guard)
     say(f"published branch {plan.branch} of {plan.table}")
+
+
+def _head_of(spark: Any, plan: PublishPlan) -> int:
+    """The newest snapshot of the branch that it begins from."""
+    refs = f"SELECT snapshot_id FROM {plan.table}.refs WHERE name = '{plan.base}'"
+    for row in spark.sql(refs).collect():
+        return int(row[0])
+    raise ConflictError(
+        "BRANCH_NOT_FOUND",
+        f"{plan.table} has no branch {plan.base}, which the backfill writes",
+        "it was deleted by hand: start the backfill again",
+    )
 
 
 def _audit(spark: Any, audit: Audit, say: Say) -> str | None:
@@ -89,7 +110,7 @@ def _is_passed(rows: Sequence[Any]) -> bool:
 def _publish(spark: Any, plan: PublishPlan, guard: Guard | None) -> None:
     catalog = dotted(parse_name(plan.table)[:1])
     name = plan.table.replace("\\", "\\\\").replace("'", "\\'")
-    ahead = f"table => '{name}', branch => 'main', to => '{plan.branch}'"
+    ahead = f"table => '{name}', branch => '{plan.base}', to => '{plan.branch}'"
     try:
         spark.sql(f"CALL {catalog}.system.fast_forward({ahead})").collect()
     except Exception as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 from calve.spark.host.connecting import connect
 from calve.spark.host.folder import HostFolder, HostRecord
+from calve.spark.scans import sql_store
 from calve.spark.step.board import Meter, NoMeter
 from calve.spark.step.conf import set_conf
 from calve.spark.step.imports import look_into_no_jars, use_no_numpy_before_its_time
@@ -40,7 +41,7 @@ class Sessions:
 
     @contextmanager
     def opened(self) -> Iterator[Session]:
-        """The session, with the step's settings."""
+        """The session, with the step's settings and views."""
         match self._spec.session:
             case "embedded":
                 yield from self._embedded()
@@ -48,6 +49,11 @@ class Sessions:
                 yield from self._connect()
             case "submit":
                 yield from self._submitted()
+
+    def _with_views(self, spark: Any) -> Any:
+        for name, query in self._spec.views.items():
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {query}")
+        return spark
 
     def _embedded(self) -> Iterator[Session]:
         folder = HostFolder(Path(self._spec.host or ""))
@@ -57,14 +63,14 @@ class Sessions:
 
         with attached(self._spec, self._record, registration) as spark:
             set_conf(spark, self._spec.spark_conf, "the embedded Spark, which steps share")
-            yield Session(spark, _job_meter(spark, self._spec.attempt))
+            yield Session(self._with_views(spark), _job_meter(spark, self._spec.attempt))
 
     def _connect(self) -> Iterator[Session]:
         from calve.spark.step.remote import remote_session
 
         with remote_session(self._spec) as spark:
             set_conf(spark, self._spec.spark_conf, "a Spark Connect session")
-            yield Session(spark, NoMeter())
+            yield Session(self._with_views(spark), NoMeter())
 
     def _submitted(self) -> Iterator[Session]:
         from pyspark.sql import SparkSession
@@ -74,11 +80,12 @@ class Sessions:
         look_into_no_jars(spark.sparkContext)
         spark.sparkContext.setJobGroup(self._spec.attempt, self._spec.attempt, True)
         try:
-            yield Session(spark, _job_meter(spark, self._spec.attempt))
+            yield Session(self._with_views(spark), _job_meter(spark, self._spec.attempt))
         finally:
             spark.stop()
 
 
 def _job_meter(spark: Any, group: str) -> JobMeter:
     context = spark.sparkContext
-    return JobMeter(context._gateway, context._jsc.sc(), group, str(spark._jsparkSession.sessionJobTag()))
+    tag = str(spark._jsparkSession.sessionJobTag())
+    return JobMeter(context._gateway, context._jsc.sc(), sql_store(spark), group, tag)

@@ -37,6 +37,8 @@ class StepSpec:
     #: The params that a result may fill.
     declared: list[str] = field(default_factory=list)
     spark_conf: Mapping[str, str] = field(default_factory=dict)
+    #: Temporary views that the session has from its beginning, by name: the queries that they stand for.
+    views: Mapping[str, str] = field(default_factory=dict)
     #: The folder of the embedded host.
     host: str | None = None
     url: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from calve.errors import RefusedError
@@ -13,7 +14,9 @@ from calve.ledger.capture import Capture
 from calve.ledger.ledger import Ledger
 from calve.ledger.limits import CaptureLimits
 from calve.steps.contract import Ending, Finished, Handle, Options, Running, StepContext
+from calve.steps.incremental.backfilling import BackfillScope, backfill_of
 from calve.steps.incremental.checking import check_capture
+from calve.steps.incremental.chunks import rows_shown, take_chunk, told_of_chunk
 from calve.steps.incremental.icdc_names import take_name
 from calve.steps.incremental.naming import consumer_of, owner_of, run_ref_of
 from calve.steps.incremental.options import CaptureMode, IpCaptureOptions, OnEmpty
@@ -64,25 +67,50 @@ class Icdc(IpCapture):
 
 def _capture(context: StepContext) -> Finished:
     options = read_options(IpCaptureOptions, context)
-    consumer = options.consumer or consumer_of(context.workflow_id, context.step_id)
     ledger = ledger_of(context.settings)
-    refuse_foreign_consumer(ledger.database, consumer, context.workflow_id)
-    capture = _take(ledger, context, options, consumer)
-    aliases = capture.aliases
-    sources = [Source(alias, changes) for alias, changes in zip(aliases, capture.sources, strict=True)]
-    outputs = {"capture_id": capture.id, **describe(sources, options.capture_mode)}
+    scope = backfill_of(context)
+    taken = _regular(ledger, context, options) if scope is None else _chunk(ledger, context, options, scope)
+    capture, artifacts = taken.capture, {ARTIFACT: taken.told}
+    outputs = {"capture_id": capture.id, **describe(taken.shown, options.capture_mode)}
     outputs |= _lookback(capture)
-    _tell(context, capture, sources)
-    artifacts = {ARTIFACT: {**capture.to_json(), ICDC_NAME: options.icdc_name}}
+    _tell(context, capture)
     if not outputs["has_changes"] and options.on_empty is OnEmpty.SKIP:
         # What was looked at and skipped need not be looked at again.
         ledger.commit(capture.id)
         context.log("nothing to process: the rest of the run is skipped")
         return Finished(Ending.SKIP_REST, outputs=outputs, artifacts=artifacts)
     _require_ranges(options, outputs, capture)
-    if options.icdc_name is not None and options.wants_table:
-        outputs["icdc_table"] = take_name(ledger.lake, options.icdc_name, capture.changes)
+    if taken.told[ICDC_NAME] is not None and options.wants_table:
+        outputs["icdc_table"] = take_name(ledger.lake, taken.told[ICDC_NAME], capture.changes)
     return Finished.done(outputs, artifacts=artifacts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A capture, what is shown of its sources, and what the step keeps of it."""
+
+    capture: Capture
+    shown: Sequence[Source]
+    told: Mapping[str, Any]
+
+
+def _regular(ledger: Ledger, context: StepContext, options: IpCaptureOptions) -> _Taken:
+    consumer = options.consumer or consumer_of(context.workflow_id, context.step_id)
+    refuse_foreign_consumer(ledger.database, consumer, context.workflow_id)
+    capture = _take(ledger, context, options, consumer)
+    return _Taken(capture, _sources(capture), {**capture.to_json(), ICDC_NAME: options.icdc_name})
+
+
+def _chunk(ledger: Ledger, context: StepContext, options: IpCaptureOptions, scope: BackfillScope) -> _Taken:
+    capture = take_chunk(ledger, context, options, scope)
+    shown, views = rows_shown(capture, _sources(capture), options)
+    # The fixed name stays with the regular runs, which go on beside the backfill.
+    told = {**capture.to_json(), ICDC_NAME: None}
+    return _Taken(capture, shown, told_of_chunk(told, shown, views, options.icdc_name))
+
+
+def _sources(capture: Capture) -> list[Source]:
+    return [Source(alias, changes) for alias, changes in zip(capture.aliases, capture.sources, strict=True)]
 
 
 def _take(ledger: Ledger, context: StepContext, options: IpCaptureOptions, consumer: str) -> Capture:
@@ -139,10 +167,9 @@ def _require_ranges(options: IpCaptureOptions, outputs: Mapping[str, Any], captu
     )
 
 
-def _tell(context: StepContext, capture: Capture, sources: Sequence[Source]) -> None:
+def _tell(context: StepContext, capture: Capture) -> None:
     context.log(f"capture {capture.id} of consumer {capture.consumer}")
-    for source in sources:
-        changes = source.changes
+    for changes in capture.sources:
         skipped = ", ".join(f"{count} {name}" for name, count in changes.skipped_operations.items())
         context.log(
             f"{changes.table}: {changes.files} files, {changes.records} rows, {changes.bytes} bytes, "

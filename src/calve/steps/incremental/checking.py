@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from calve.steps.contract import Advice, Options
 from calve.steps.incremental.naming import consumer_of
 from calve.steps.incremental.options import IpCaptureOptions, IpCommitOptions
+from calve.steps.options import READS, WRITES
 from calve.workflow.definition.captures import capture_steps
 from calve.workflow.definition.model import Workflow
 from calve.workflow.definition.problems import nearest
@@ -80,7 +81,7 @@ def consumer_name(step: TypedStep, workflow: Workflow) -> str | None:
 def check_options(step: TypedStep, model: type[Options]) -> Iterator[str]:
     """What the options of a type say to the values that are written down; others are checked when it runs."""
     given = dict(_given(step, model.section))
-    known = {*model.model_fields, *model.other_names}
+    known = {*model.model_fields, *model.other_names, READS, WRITES}
     for name in _section_names(step, model.section):
         if name not in known:
             meant = nearest(name, known)

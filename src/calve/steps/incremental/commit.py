@@ -13,6 +13,7 @@ from calve.ledger.ledger import Ledger
 from calve.ledger.records import CaptureRecord
 from calve.ledger.writes import writes_of
 from calve.steps.contract import Finished, Handle, Options, Running, SignalToSend, StepContext
+from calve.steps.incremental.backfilling import backfill_of
 from calve.steps.incremental.checking import check_commit
 from calve.steps.incremental.icdc_names import free_name
 from calve.steps.incremental.options import IpCommitOptions
@@ -64,7 +65,10 @@ def _commit(context: StepContext) -> Finished:
     record, told = _find(ledger, context, options.capture_step)
     targets = _targets(ledger, record, options.tables)
     _refuse_sources(record, targets)
-    signals = [*_table_signals(targets), *_watermarks(options, targets, context)]
+    scope = backfill_of(context)
+    is_visible = scope is None or scope.branch is None
+    # On a branch nobody sees anything yet; publishing the backfill tells of it.
+    signals = [*_table_signals(targets), *_watermarks(options, targets, context)] if is_visible else []
     if told.get(ICDC_NAME) is not None and not options.keep:
         free_name(ledger.lake, told[ICDC_NAME], record.changes[0])
     settled = ledger.commit(record.id, keep=options.keep, run_ref=record.run_ref)

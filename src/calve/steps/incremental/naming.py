@@ -10,7 +10,11 @@ _DIGEST = 12
 
 def consumer_of(workflow_id: str, step_id: str) -> str:
     """The consumer that a capture step stands for, unless it names one."""
-    name = f"{workflow_id}/{step_id}"
+    return shortened(f"{workflow_id}/{step_id}")
+
+
+def shortened(name: str) -> str:
+    """A name that a consumer can have: one that is too long ends with its digest."""
     if len(name) <= _LONGEST:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]

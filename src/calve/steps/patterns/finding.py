@@ -10,6 +10,7 @@ from calve.lake.model import Changes
 from calve.ledger.records import CaptureRecord
 from calve.spark.once.scope import Scope, read_marker
 from calve.steps.contract import StepContext
+from calve.steps.incremental.backfilling import scope_of
 from calve.steps.incremental.scope import captures_of_step
 from calve.steps.incremental.shared import ledger_of
 from calve.steps.patterns.options import PatternOptions
@@ -25,6 +26,8 @@ class Found:
     is_own: Callable[[str], bool] = lambda marker: False
     #: What the step is called under its captures, in every attempt.
     path: str = ""
+    #: The branch that the target is written on, where it has it; None: it is written directly.
+    backfill_branch: str | None = None
 
 
 def change_of_step(context: StepContext, options: PatternOptions) -> Found:
@@ -32,6 +35,7 @@ def change_of_step(context: StepContext, options: PatternOptions) -> Found:
     ledger = ledger_of(context.settings)
     with ledger.database.read() as connection:
         found = captures_of_step(connection, context)
+        scope = scope_of(connection, context)
     if found is None:
         raise RefusedError(
             "CAPTURE_MISSING",
@@ -41,7 +45,12 @@ def change_of_step(context: StepContext, options: PatternOptions) -> Found:
     records = {held.step_id: held.record for held in found.held}
     record = pick_capture(records, options.capture_step, context.step_id)
     source = pick_source(record, options.source)
-    return replace(source, is_own=_own_markers(found.scope), path=found.scope.prefix)
+    return replace(
+        source,
+        is_own=_own_markers(found.scope),
+        path=found.scope.prefix,
+        backfill_branch=None if scope is None else scope.branch,
+    )
 
 
 def _own_markers(scope: Scope) -> Callable[[str], bool]:

@@ -11,6 +11,7 @@ from calve.lake import Changes, drop_changes, open_table, plan_changes, write_ch
 from calve.lake.model import Segment
 from calve.ledger.asks import Source, resolve_sources
 from calve.ledger.chain import Chain
+from calve.ledger.holds import held_head, hold_of
 from calve.ledger.ledger import Ledger
 from calve.ledger.start import start_of
 from calve.ledger.writing import change_request
@@ -39,11 +40,13 @@ def pending_changes(ledger: Ledger, consumer: str, options: IpCaptureOptions) ->
 
 def _changes(ledger: Ledger, consumer: str, source: Source, start_from: str | None) -> Changes:
     table = open_table(ledger.lake, source.table)
-    head = table.metadata.current_snapshot_id(source.options.branch)
-    chain = _chain(ledger, consumer, table.uuid, source.options.branch)
+    branch = source.options.branch
+    chain = _chain(ledger, consumer, table.uuid, branch)
     if chain is None:
-        start = None if start_from is None else start_of(start_from, table.metadata, source.options.branch)
+        start = None if start_from is None else start_of(start_from, table.metadata, branch)
         chain = Chain(start)
+    hold = hold_of(ledger.holds(consumer), consumer, table.uuid, branch)
+    head = held_head(table.metadata, branch, chain.end, hold)
     segments = chain.next_segments(head, source.options.mode) or (Segment(head, head),)
     plan = plan_changes(table, change_request(source.options, segments, f"{consumer}/render"))
     return write_changes(plan, ledger.settings.icdc.model_copy(update={"register": False}))

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from calve.lake import Lake
 from calve.ledger.writes import forget_landed
+from calve.spark.once.landing import MAIN
 from calve.spark.statements import split_statements
 from calve.spark.step.publishing import AUDIT_FAILED, PUBLISH_CONFLICT, Audit, PublishPlan
 from calve.spark.step.spec import SPEC_FILE, StepSpec
@@ -133,8 +134,10 @@ class WriteAuditPublish(Pattern):
         options = self.read(context)
         assert isinstance(options, PublishOptions)
         target = str(ledger_of(context.settings).lake.resolve(options.target))
-        branch = branch_of(change_of_step(context, options))
-        plan = PublishPlan(target, branch, tuple(_audits(options, target, branch)))
+        found = change_of_step(context, options)
+        branch = branch_of(found)
+        audits = tuple(_audits(options, target, branch))
+        plan = PublishPlan(target, branch, audits, found.backfill_branch or MAIN)
         spec = StepSpec.read(context.place / SPEC_FILE)
         replace(spec, publish=plan.to_json()).write()
         return command

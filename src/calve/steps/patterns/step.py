@@ -66,6 +66,7 @@ class Pattern(Spark):
             alias=found.alias,
             stated=options.stated_columns,
             branch=branch,
+            base=found.backfill_branch,
             is_own=found.is_own,
         )
         return self.render_request(options, request)

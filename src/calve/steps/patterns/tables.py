@@ -27,9 +27,11 @@ def view(
     alias: str | None = None,
     stated: Mapping[str, str] | None = None,
     branch: str | None = None,
+    base: str | None = None,
     is_own: Callable[[str], bool] = lambda marker: False,
 ) -> Request:
-    """The source and the target of a pattern.
+    """The source and the target of a pattern; `base` is the branch of the target whose state counts, if it
+    has that, and `branch` the one that the statements name.
 
     `is_own` tells the markers of this step's own writes: the target is looked at as it was before them, so
     that what is rendered again is what was rendered first. Raises TARGET_IS_SOURCE, or what opening raises.
@@ -43,7 +45,7 @@ def view(
             "write to another table",
         )
     pairs = {name: name for name in source.columns} | dict(stated or {})
-    return Request(source, target_of(table, source, pairs, branch, is_own))
+    return Request(source, target_of(table, source, pairs, branch, base, is_own))
 
 
 def source_of(table: SourceTable, changes: Changes, alias: str | None = None) -> Source:
@@ -63,6 +65,7 @@ def target_of(
     source: Source,
     pairs: Mapping[str, str],
     branch: str | None = None,
+    base: str | None = None,
     is_own: Callable[[str], bool] = lambda marker: False,
 ) -> Target:
     """A target; `pairs` are its columns that have the values of columns of the source."""
@@ -71,9 +74,9 @@ def target_of(
     spec = metadata.specs[metadata.raw.get("default-spec-id", max(metadata.specs))]
     fields = _fields(metadata, schema, [spec])
     name = str(table.name)
-    base = _before_own(metadata, is_own)
+    before = _before_own(metadata, _state_of(metadata, base), is_own)
     missing = {
-        field.column: _missing(table, base, field, source, pairs[field.column])
+        field.column: _missing(table, before, field, source, pairs[field.column])
         for field in fields
         if field.transform == "identity" and field.column in pairs and pairs[field.column] in source.columns
     }
@@ -115,9 +118,14 @@ def _fields(
     return [next(iter(made)) for made in found.values() if len(made) == 1 and next(iter(made)).column]
 
 
-def _before_own(metadata: TableMetadata, is_own: Callable[[str], bool]) -> int | None:
-    """The newest snapshot of the target before any of the step's own writes."""
-    base = head = metadata.current_snapshot_id()
+def _state_of(metadata: TableMetadata, branch: str | None) -> int | None:
+    """The newest snapshot of a branch, or of the table itself where there is no such branch."""
+    return metadata.current_snapshot_id(branch if branch in metadata.refs() and branch else "main")
+
+
+def _before_own(metadata: TableMetadata, head: int | None, is_own: Callable[[str], bool]) -> int | None:
+    """The newest snapshot of the target, up to `head`, before any of the step's own writes."""
+    base = head
     for snapshot in metadata.ancestry(head):
         if is_own(snapshot.summary.get(STATEMENT_PROPERTY, "")):
             base = snapshot.parent_id

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from calve.errors import CalveError, UsageError
 from calve.steps.contract import LOG_FILE, Ending, Finished, Handle, Options, Running, StepContext
-from calve.steps.options import refused
+from calve.steps.incremental.backfilling import backfill_of
+from calve.steps.options import READS, WRITES, refused
 from calve.steps.process.environment import job_environment, write_params
 from calve.steps.process.handle import ProcessHandle
 from calve.steps.process.inspection import Alive, Exited, Vanished, inspect
@@ -55,7 +56,7 @@ class ProcessStep(ABC):
 
     def job_params(self, context: StepContext) -> dict[str, Any]:
         """The step's own params without the options of its type: what the job gets to see."""
-        options = {*self.schema, *self.options.model_fields, self.options.section}
+        options = {*self.schema, *self.options.model_fields, self.options.section, READS, WRITES}
         return {name: value for name, value in context.own_params.items() if name not in options}
 
     async def start(self, context: StepContext) -> Running | Finished:
@@ -102,7 +103,7 @@ class ProcessStep(ABC):
         command = self.make_command(context)
         params = self.job_params(context)
         write_params(context.folder, params)
-        environment = {**job_environment(context, params), **command.env}
+        environment = {**job_environment(context, params), **_of_backfill(context), **command.env}
         return launch(context.folder, command.argv, environment, command.cwd)
 
     async def _running(self, context: StepContext, process: ProcessHandle) -> Running:
@@ -153,6 +154,15 @@ class ProcessStep(ABC):
             self._message(context, f"process {lost.pid}{where} is gone without an exit code"),
             "it was killed by force, or its host went down",
         )
+
+
+def _of_backfill(context: StepContext) -> dict[str, str]:
+    """What a job in a chunk of a backfill finds besides: which backfill, and the branch to write."""
+    scope = backfill_of(context)
+    if scope is None:
+        return {}
+    branch = {} if scope.branch is None else {"CALVE_BRANCH": scope.branch}
+    return {"CALVE_BACKFILL": str(scope.backfill_id), **branch}
 
 
 def signal_name(code: int) -> str | None:

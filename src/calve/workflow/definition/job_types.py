@@ -27,6 +27,7 @@ STEP_TYPES = (
     "IncrementalAggregate",
     "IncrementalRange",
     "WriteAuditPublish",
+    "BackfillStage",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from calve.spark.step.failures import Failure
 from calve.spark.step.spec import SPEC_FILE, StepSpec
 from calve.state.clock import now_ms
 from calve.steps.contract import Ending, Finished, StepContext
+from calve.steps.incremental.backfilling import BackfillScope, SourceRange
+from calve.steps.incremental.capture import IpCapture
 from calve.steps.incremental.naming import run_ref_of
 from calve.steps.incremental.shared import close_ledgers, ledger_of
 from calve.steps.patterns.merge import IncrementalMerge
@@ -75,6 +78,19 @@ class Place:
         told = json.dumps({"capture": taken.to_json()})
         add_step(self.ledger.database, self.run, "capture", "SUCCEEDED", artifacts=told)
         return taken.id
+
+    def chunk(self, branch: str, upper: str) -> None:
+        """Make the run a chunk of a backfill that writes a branch of the target, and capture for it."""
+        head = self.source.refresh().metadata.current_snapshot_id
+        sources = {"lake.db.source": SourceRange("day", None, upper, head)}
+        scope = BackfillScope(7, 0, 1, 1, branch, ("lake.db.target",), sources)
+        set_run(self.ledger.database, self.run, initiator=json.dumps(scope.initiator()))
+        found = asyncio.run(
+            IpCapture().start(replace(self.context({"source_tables": ["db.source"]}), step_id="capture"))
+        )
+        assert isinstance(found, Finished)
+        told = json.dumps(dict(found.artifacts))
+        add_step(self.ledger.database, self.run, "capture", "SUCCEEDED", artifacts=told)
 
     def context(self, options: dict[str, Any], attempt: int = 1) -> StepContext:
         return StepContext(
@@ -227,3 +243,37 @@ def test_what_was_written_to_a_dropped_branch_does_not_count_as_landed(place: Pl
         (write,) = writes_of(connection, capture)
     assert write.statement == "write/1"
     assert (write.snapshot_id, write.landed_at) == (None, None)
+
+
+@pytest.mark.parametrize("type_", [IncrementalMerge(), WriteAuditPublish()])
+def test_in_a_chunk_the_target_is_what_stands_on_the_branch(place: Place, type_: Pattern) -> None:
+    place.add(place.source, 1, 2)
+    place.add(place.target, 1)
+    head = place.target.metadata.current_snapshot_id
+    assert head is not None
+    place.target.manage_snapshots().create_branch(head, "backfill_7").commit()
+    place.add(place.target.refresh(), 2)
+    place.chunk("backfill_7", "2024-01-03")
+    options = PUBLISH if isinstance(type_, WriteAuditPublish) else MERGE
+    # Main has the second day by now; the branch does not.
+    assert "WHERE `day` IN (DATE '2024-01-02')" in place.prepare(type_, options)
+    type_.make_command(place.context(options))
+    spec = StepSpec.read(place.context(options).place / SPEC_FILE)
+    assert spec.spark_conf["spark.wap.branch"] == "backfill_7"
+    assert (spec.publish or {"base": "backfill_7"})["base"] == "backfill_7"
+
+
+def test_in_a_chunk_only_rows_of_its_range_are_read(place: Place) -> None:
+    # Without partitions both days are in one file.
+    catalog = place.ledger.lake.catalog("lake")
+    catalog.drop_table("db.source")
+    place.source = catalog.create_table("db.source", place.source.schema())
+    place.add(place.source, 1, 2)
+    place.chunk("backfill_7", "2024-01-02")
+    script = place.prepare(IncrementalMerge(), MERGE)
+    assert "`day` < DATE '2024-01-02'" in script or "day < DATE '2024-01-02'" in script
+    IncrementalMerge().make_command(place.context(MERGE))
+    spec = StepSpec.read(place.context(MERGE).place / SPEC_FILE)
+    ((name, query),) = spec.views.items()
+    assert name.startswith("calve_rows_")
+    assert "DATE '2024-01-02'" in query

@@ -25,6 +25,7 @@ from calve.engine.triggers.tables.watches import Watch, watches_of
 from calve.errors import CalveError
 from calve.lake.catalogs import Lake, TableName
 from calve.lake.locating import locate_tables
+from calve.ledger.holds import read_holds
 from calve.settings import Settings
 from calve.state.clock import now_ms
 from calve.state.database import Database
@@ -59,7 +60,7 @@ class Looker:
         with self._database.read() as connection:
             rows, watches = self._watch(connection, read_active(connection))
             consumers = [x.consumer for found in watches.values() for x in found if x.consumer is not None]
-            positions = Positions(read_consumers(connection, consumers))
+            positions = Positions(read_consumers(connection, consumers), read_holds(connection, consumers))
         names = [x.name for found in watches.values() for x in found if isinstance(x.name, TableName)]
         tables = Tables(locate_tables(self._lake, names))
         self._known = {row.key: self._known[row.key] for row in rows if row.key in self._known}

@@ -17,6 +17,7 @@ from calve.lake.locating import Located, Places, guarded
 from calve.lake.model import Segment
 from calve.lake.tables import SourceTable
 from calve.ledger.chain import Chain, LinkState
+from calve.ledger.holds import Hold, held_head, hold_of
 from calve.ledger.lag import recreated
 from calve.ledger.records import Position
 
@@ -53,15 +54,21 @@ class Tables:
 class Positions:
     """Where the consumers are that matter to a look."""
 
-    def __init__(self, positions: Iterable[Position]) -> None:
+    def __init__(self, positions: Iterable[Position], holds: Iterable[Hold] = ()) -> None:
+        self._holds = tuple(holds)
         self._by_consumer: dict[str, list[Position]] = {}
         for position in positions:
             self._by_consumer.setdefault(position.consumer, []).append(position)
 
-    def of(self, watches: Iterable[Watch]) -> tuple[tuple[int | None, int], ...]:
-        """What changes when one of the positions behind some watches does."""
+    def of(self, watches: Iterable[Watch]) -> tuple[tuple[tuple[int | None, int], ...], tuple[Hold, ...]]:
+        """What changes when one of the positions behind some watches does, or what holds them."""
         consumers = {watch.consumer for watch in watches if watch.consumer is not None}
-        return tuple((x.id, x.version) for name in sorted(consumers) for x in self._by_consumer.get(name, ()))
+        stands = ((x.id, x.version) for name in sorted(consumers) for x in self._by_consumer.get(name, ()))
+        return tuple(stands), tuple(hold for hold in self._holds if hold.consumer in consumers)
+
+    def hold(self, watch: Watch, table: SourceTable) -> Hold | None:
+        """What keeps the consumer of a watch from capturing all there is; None if nothing does."""
+        return hold_of(self._holds, watch.consumer or "", table.uuid, watch.branch)
 
     def find(self, watch: Watch, table: SourceTable) -> Position | None:
         """The position of a watch's consumer. Raises TABLE_RECREATED if it is that of a table now gone."""
@@ -92,14 +99,17 @@ def _try_look(watch: Watch, tables: Tables, positions: Positions, seen: Seen, ma
 
 def _look(watch: Watch, table: SourceTable, positions: Positions, seen: Seen, made: Seen) -> TableLook:
     position = None if watch.consumer is None else positions.find(watch, table)
-    head = table.metadata.current_snapshot_id(watch.branch)
+    hold = positions.hold(watch, table)
     before = seen.heads.get(watch.key)
-    fresh = _lag(watch, table, Segment(_start(watch, table, before, seen), head))
+    start = _start(watch, table, before, seen)
+    head = held_head(table.metadata, watch.branch, start, hold)
+    fresh = _lag(watch, table, Segment(start, head))
     lag = fresh
     accounted = ""
     if watch.consumer is not None:
         chain = Chain() if position is None else position.chain
-        lag = _lag(watch, table, *chain.uncommitted(head))
+        # A capture would take no more than that.
+        lag = _lag(watch, table, *chain.uncommitted(held_head(table.metadata, watch.branch, chain.end, hold)))
         # What no start has seen is new only as far as it is not accounted for.
         fresh = lag if before is None else fresh
         accounted = _accounted_by(chain)

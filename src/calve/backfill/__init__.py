@@ -1,0 +1,1 @@
+"""Managed backfill: plan, run, validate, publish, cascade; and the lineage it follows."""

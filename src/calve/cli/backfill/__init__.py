@@ -1,0 +1,1 @@
+"""`calve backfill`."""
