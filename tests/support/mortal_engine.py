@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from support.mortal_points import Points, read_deaths
@@ -20,10 +21,10 @@ _TESTS = Path(__file__).parents[1]
 class MortalEngine:
     """There is an engine at work, if it is looked after."""
 
-    def __init__(self, home: Path, stages: int) -> None:
+    def __init__(self, home: Path) -> None:
         self._deaths = home / "deaths"
         self._server = subprocess.Popen(
-            [sys.executable, __file__, str(self._deaths), str(stages), str(home / "worker.log")],
+            [sys.executable, __file__, str(self._deaths), str(home / "worker.log")],
             env={**os.environ, "CALVE_HOME": str(home), "PYTHONPATH": str(_TESTS)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -37,12 +38,11 @@ class MortalEngine:
         """Where engines have died so far."""
         return read_deaths(self._deaths)
 
-    def look_after(self) -> bool:
-        """Put a new engine in the place of one that died; true if one had."""
-        died = self._has_ended()
-        if died:
+    def look_after(self, mourn: Callable[[str], None]) -> None:
+        """Put a new engine in the place of one that died; before that, `mourn` is told where it did."""
+        if self._has_ended():
+            mourn(self.deaths[-1])
             self._pid = self._start()
-        return died
 
     def end(self) -> None:
         """End it cleanly."""
@@ -66,7 +66,7 @@ class MortalEngine:
         return int(self._server.stdout.readline())
 
 
-def serve(deaths: Path, stages: int, log: Path) -> None:
+def serve(deaths: Path, log: Path) -> None:
     """In the server: fork an engine for each line, and say how it has ended."""
     from calve.cli.main import run
 
@@ -76,7 +76,7 @@ def serve(deaths: Path, stages: int, log: Path) -> None:
             out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             os.dup2(out, 1)
             os.dup2(out, 2)
-            Points(deaths, stages).install()
+            Points(deaths).install()
             os._exit(run(["worker", "--json"]))
         print(child, flush=True)
         _, status = os.waitpid(child, 0)
@@ -84,4 +84,4 @@ def serve(deaths: Path, stages: int, log: Path) -> None:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    serve(Path(sys.argv[1]), Path(sys.argv[2]))

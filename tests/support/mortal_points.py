@@ -28,6 +28,7 @@ Function = Callable[..., Any]
 #: What is done in between two saves, by the module that does it. One dies after each of it; what is done in
 #: a transaction is rolled back with that.
 EFFECTS = (
+    (preparing, "take_over"),
     (preparing, "hold_consumers"),
     (preparing, "set_property"),
     (preparing, "create_branch"),
@@ -37,7 +38,7 @@ EFFECTS = (
     (running, "note_instance"),
     (publishing, "hold_consumers"),
     (publishing, "fast_forward"),
-    (publishing, "settle_consumers"),
+    (publishing, "account_for_inputs"),
     (publishing, "drop_branch"),
     (step, "_note_done"),
 )
@@ -46,8 +47,8 @@ EFFECTS = (
 class Points:
     """The points that were died at."""
 
-    def __init__(self, file: Path, stages: int) -> None:
-        self._file, self._stages = file, stages
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self._died = set(read_deaths(file))
         self._here = threading.local()
         self._lock = threading.Lock()
@@ -57,14 +58,15 @@ class Points:
         self._here.work = work
         return work
 
-    def pass_by(self, what: str) -> None:
-        """Die here, unless that was done before; in which stage is told by the name of the point."""
+    def pass_by(self, what: str, *, at_once: bool = False) -> None:
+        """Die here, unless that was done before. The name of the point says in which stage, so that stages
+        take their turns; `at_once`: in the first that comes here, as not all do."""
         work: Work | None = getattr(self._here, "work", None)
         if work is None:
             return
         again = " again" if work.state.round > 1 else ""
         point = f"{work.stage.phase}{again}: {what}"
-        wanted = 0 if again else zlib.crc32(point.encode()) % self._stages
+        wanted = 0 if again or at_once else zlib.crc32(point.encode()) % len(work.backfill.plan.stages)
         with self._lock:
             if point in self._died or work.stage.ordinal < wanted:
                 return
@@ -80,8 +82,7 @@ class Points:
             _wrap(owner, name, self._after(f"after {name.strip('_')}"))
         for module in (preparing, publishing, replaying, validating):
             _wrap(module, "run_job", self._in_jobs)
-        _wrap(Orchestrator, "start", self._after("after start of a job"))
-        _wrap(Work, "save", self._around_saves)
+        _wrap(Work, "save", self._after_saves)
         _wrap(step, "progress", self._in_chunks)
         _wrap(step, "load_work", lambda real: lambda *given, **named: self.enter(real(*given, **named)))
         _wrap(step, "_go", self._at_the_end)
@@ -109,15 +110,15 @@ class Points:
 
         return go
 
-    def _around_saves(self, real: Function) -> Function:
+    def _after_saves(self, real: Function) -> Function:
         def save(work: Work, phase: Any, state: StageState) -> Work:
             changed = [x.name for x in fields(state) if getattr(state, x.name) != getattr(work.state, x.name)]
-            what = " ".join([f"to {phase}", *changed])
-            self.enter(work)
-            self.pass_by(f"before save {what}")
+            left = [x for x in state.targets.values() if x.published_to is None]
+            is_half = phase is Phase.PUBLISHING and 0 < len(left) < len(state.targets)
             saved: Work = real(work, phase, state)
             # The phase of the point is that from which it was saved.
-            self.pass_by(f"after save {what}")
+            self.enter(work)
+            self.pass_by(" ".join([f"after save to {phase}", *changed, *(["half"] if is_half else [])]))
             return self.enter(saved)
 
         return save
@@ -125,7 +126,8 @@ class Points:
     def _in_jobs(self, real: Function) -> Function:
         def run_job(work: Work, key: str, job: Any) -> Any:
             answer = real(work, key, job)
-            self.pass_by(f"{'asked for' if answer is None else 'answered'} {key.partition('/')[0]}")
+            done = "asked for" if answer is None else "answered"
+            self.pass_by(f"{done} {key.partition('/')[0]}", at_once=True)
             return answer
 
         return run_job

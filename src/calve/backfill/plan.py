@@ -47,7 +47,13 @@ class SourcePlan:
     table: str
     uuid: str
     column: str | None
-    consumer: str
+    #: Who captures it in regular runs; mostly one.
+    consumers: tuple[str, ...]
+
+    @property
+    def consumer(self) -> str:
+        """The one whose position counts."""
+        return self.consumers[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +160,9 @@ def _stage(raw: Mapping[str, Any]) -> StagePlan:
             **raw,
             "feeding": Feeding(raw["feeding"]),
             "after": tuple(raw["after"]),
-            "sources": tuple(SourcePlan(**source) for source in raw["sources"]),
+            "sources": tuple(
+                SourcePlan(**{**source, "consumers": tuple(source["consumers"])}) for source in raw["sources"]
+            ),
             "targets": tuple(TargetPlan(**target) for target in raw["targets"]),
             "chunks": tuple(ChunkPlan(**chunk) for chunk in raw["chunks"]),
             "served": tuple((consumer, table) for consumer, table in raw["served"]),

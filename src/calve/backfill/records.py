@@ -68,6 +68,8 @@ class StageState:
     targets: Mapping[str, TargetState] = field(default_factory=dict)
     #: What every source gives to a chunk, but for the chunk's bounds; None: not pinned yet.
     sources: Mapping[str, Mapping[str, Any]] | None = None
+    #: Of a stage downstream: what of each source it brings, from a snapshot to another; None: not known.
+    inputs: Mapping[str, tuple[int | None, int | None]] | None = None
     #: By target; None: not compared yet.
     reports: Mapping[str, Mapping[str, Any]] | None = None
     #: The chunks that are written again, and what of the former branches stays.

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from sqlalchemy import Connection
+
 from calve.backfill.definitions import at_once, driver_definition, jobs_definition
 from calve.backfill.lineage.loading import load_lineage
 from calve.backfill.planning.cautions import with_cautions
@@ -13,15 +15,15 @@ from calve.backfill.planning.planner import Planner
 from calve.backfill.records import Backfill
 from calve.backfill.report import report_markdown
 from calve.backfill.request import BackfillRequest
-from calve.backfill.stages.holding import free_consumers
 from calve.backfill.stages.work import Work
 from calve.backfill.status import backfill_status, backfill_summary
-from calve.backfill.statuses import BackfillStatus, Phase
+from calve.backfill.statuses import BackfillStatus, Phase, refusal
 from calve.backfill.step import stop_chunks
 from calve.backfill.store import (
     add_backfill,
     change_backfill,
     change_status,
+    keep_status,
     list_backfills,
     live_stages,
     read_backfill,
@@ -29,12 +31,15 @@ from calve.backfill.store import (
     save_stage,
 )
 from calve.backfill.world import check_world
+from calve.engine.actions.control import latest_run
 from calve.engine.catalog.rows import find_locked
 from calve.engine.model.requests import RestartRequest, StartRequest
+from calve.engine.model.statuses import RunStatus
 from calve.engine.orchestrator import Orchestrator
 from calve.errors import RefusedError, UsageError
 from calve.lake import open_table
 from calve.lake.branches import drop_branch
+from calve.ledger.holds import drop_holds_of
 from calve.ledger.ledger import Ledger
 from calve.state.clock import now_ms
 from calve.steps.incremental.shared import ledger_of
@@ -104,6 +109,8 @@ class Backfills:
         if found.status is BackfillStatus.RUNNING and found.instance_id is None:
             # Whoever started it died before it had a driver.
             return self._drive(found, author)
+        if found.status is not BackfillStatus.PLANNED:
+            raise refusal(backfill_id, found.status, "started")
         with self._database.read() as connection:
             check_world(connection, self.ledger.lake, found.plan)
         more = {} if auto_publish is None else {"auto_publish": auto_publish}
@@ -128,7 +135,7 @@ class Backfills:
     def pause(self, backfill_id: int, author: str) -> Backfill:
         """Begin no further chunk; those that run go on to their end."""
         with self._database.write() as connection:
-            found = change_status(connection, backfill_id, BackfillStatus.PAUSED, "paused")
+            found = keep_status(connection, backfill_id, BackfillStatus.PAUSED, "paused")
         for workflow_id in self._chunk_workflows(found):
             self._orchestrator.pause(workflow_id, author)
         return found
@@ -138,30 +145,32 @@ class Backfills:
         if self.get(backfill_id).status is BackfillStatus.FAILED:
             return self.retry(backfill_id, author)
         with self._database.write() as connection:
-            found = change_status(connection, backfill_id, BackfillStatus.RUNNING, "resumed")
+            found = keep_status(connection, backfill_id, BackfillStatus.RUNNING, "resumed")
         for workflow_id in self._chunk_workflows(found):
             self._orchestrator.resume(workflow_id, author)
         return found
 
     def retry(self, backfill_id: int, author: str) -> Backfill:
         """Go on after a failure: chunks that failed run again, those that are done do not."""
-        found = self.get(backfill_id)
-        if found.status is not BackfillStatus.FAILED or found.instance_id is None:
-            raise RefusedError(
-                f"BACKFILL_{found.status.value}",
-                f"backfill {backfill_id} is {found.status.value.lower()}: there is nothing to retry",
-                f"see `calve backfill status {backfill_id}`",
-            )
-        self._orchestrator.restart(
-            RestartRequest(workflow_id=found.driver, instance_id=found.instance_id, author=author)
-        )
         with self._database.write() as connection:
-            return change_status(connection, backfill_id, BackfillStatus.RUNNING, "retried", ended_at=None)
+            found = read_backfill(connection, backfill_id, lock=True)
+            instance = found.instance_id
+            # One that is running, with a driver that is over, was being retried by somebody who died.
+            if instance is None or found.status.is_over or not _is_over(connection, found.driver, instance):
+                raise RefusedError(
+                    f"BACKFILL_{found.status.value}",
+                    f"backfill {backfill_id} is {found.status.value.lower()}: there is nothing to retry yet",
+                    f"see `calve backfill status {backfill_id}`",
+                )
+            found = keep_status(connection, backfill_id, BackfillStatus.RUNNING, "retried", ended_at=None)
+        request = RestartRequest(workflow_id=found.driver, instance_id=instance, author=author)
+        self._orchestrator.restart(request)
+        return found
 
     def cancel(self, backfill_id: int, author: str) -> Backfill:
         """Stop what runs. What is published stays published; branches stay until `discard`."""
         with self._database.write() as connection:
-            found = change_status(connection, backfill_id, BackfillStatus.CANCELLED, "cancelled")
+            found = keep_status(connection, backfill_id, BackfillStatus.CANCELLED, "cancelled")
             stages = read_stages(connection, found)
         if found.instance_id is not None:
             try:
@@ -173,7 +182,8 @@ class Backfills:
             work = Work(found, stage, self._orchestrator, self.ledger, _silent)
             if stage.phase not in (Phase.PLANNED, Phase.PUBLISHED):
                 stop_chunks(work)
-                self._free(work)
+        with self._database.write() as connection:
+            drop_holds_of(connection, backfill_id)
         return found
 
     def discard(self, backfill_id: int) -> list[str]:
@@ -257,14 +267,9 @@ class Backfills:
         with self._database.write() as connection:
             return [name for name in names if find_locked(connection, name) is not None]
 
-    def _free(self, work: Work) -> None:
-        for target in work.stage.plan.targets:
-            try:
-                free_consumers(work, open_table(work.ledger.lake, target.table))
-            except UsageError as error:
-                # A target that is gone has no consumers that wait for it.
-                if error.code != "TABLE_NOT_FOUND":
-                    raise
+
+def _is_over(connection: Connection, workflow_id: str, instance_id: int) -> bool:
+    return RunStatus(latest_run(connection, workflow_id, instance_id).status).is_terminal
 
 
 def _check_concurrency(concurrency: int) -> None:

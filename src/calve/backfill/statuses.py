@@ -59,7 +59,8 @@ _STATUSES: Mapping[BackfillStatus, frozenset[BackfillStatus]] = {
     BackfillStatus.PAUSED: frozenset(
         {BackfillStatus.RUNNING, BackfillStatus.FAILED, BackfillStatus.CANCELLED, BackfillStatus.DONE}
     ),
-    BackfillStatus.FAILED: frozenset({BackfillStatus.RUNNING, BackfillStatus.CANCELLED}),
+    # Done: what failed went well when it was done again after a crash.
+    BackfillStatus.FAILED: frozenset({BackfillStatus.RUNNING, BackfillStatus.CANCELLED, BackfillStatus.DONE}),
     BackfillStatus.CANCELLED: frozenset(),
     BackfillStatus.DONE: frozenset(),
 }
@@ -72,15 +73,19 @@ def may_enter(phase: Phase, following: Phase) -> bool:
 
 def require_move(backfill_id: int, status: BackfillStatus, wanted: BackfillStatus, verb: str) -> None:
     """Raise BACKFILL_<STATUS> unless a backfill may become what is wanted."""
-    if wanted in _STATUSES[status]:
-        return
+    if wanted not in _STATUSES[status]:
+        raise refusal(backfill_id, status, verb)
+
+
+def refusal(backfill_id: int, status: BackfillStatus, verb: str) -> RefusedError:
+    """The error for what cannot be done to a backfill as it stands."""
     remedies = {
         BackfillStatus.PLANNED: f"start it with `calve backfill run {backfill_id}`",
         BackfillStatus.RUNNING: f"see `calve backfill status {backfill_id}`",
         BackfillStatus.PAUSED: f"let it go on with `calve backfill resume {backfill_id}`",
         BackfillStatus.FAILED: f"go on with `calve backfill retry {backfill_id}`, or cancel it",
     }
-    raise RefusedError(
+    return RefusedError(
         f"BACKFILL_{status.value}",
         f"backfill {backfill_id} is {status.value.lower()}: it cannot be {verb}",
         remedies.get(status, "make a new plan with `calve backfill plan`"),

@@ -9,7 +9,7 @@ from typing import ClassVar
 from calve.backfill.stages.machine import advance
 from calve.backfill.stages.running import progress, restart_failed
 from calve.backfill.stages.work import Work, load_work
-from calve.backfill.statuses import BackfillStatus, Phase
+from calve.backfill.statuses import BackfillStatus, Phase, refusal
 from calve.backfill.store import change_status, read_backfill, read_stages
 from calve.engine.orchestrator import Orchestrator
 from calve.errors import CalveError, UnreachableError
@@ -61,6 +61,10 @@ def _go(context: StepContext, begins: bool) -> Running | Finished:
     if work.backfill.status is BackfillStatus.PAUSED:
         return Running({}, {**progress(work), "message": "paused"}, _PAUSED_LOOK_S)
     try:
+        if work.backfill.status is BackfillStatus.CANCELLED:
+            # Who cancelled it may have died before the driver was told.
+            stop_chunks(work)
+            raise refusal(work.backfill.id, work.backfill.status, "gone on with")
         if begins and context.run_id > 1 and work.stage.phase is Phase.RUNNING:
             context.log(f"{restart_failed(work)} chunks run again")
         work = advance(work)
@@ -107,7 +111,7 @@ def _note_done(work: Work) -> None:
         found = read_backfill(connection, work.backfill.id, lock=True)
         stages = read_stages(connection, found)
         is_done = all(stage.phase is Phase.PUBLISHED for stage in stages)
-        if is_done and found.status in (BackfillStatus.RUNNING, BackfillStatus.PAUSED):
+        if is_done and not found.status.is_over:
             change_status(connection, found.id, BackfillStatus.DONE, "done")
 
 

@@ -90,6 +90,19 @@ def change_status(
     return read_backfill(connection, backfill_id)
 
 
+def keep_status(
+    connection: Connection, backfill_id: int, wanted: BackfillStatus, verb: str, **values: Any
+) -> Backfill:
+    """As `change_status`; a backfill that has the status already is left as it is.
+
+    For what has to be done again, as a whole, if somebody died in the middle of it.
+    """
+    found = read_backfill(connection, backfill_id, lock=True)
+    if found.status is wanted:
+        return found
+    return change_status(connection, backfill_id, wanted, verb, **values)
+
+
 def change_backfill(connection: Connection, backfill_id: int, **values: Any) -> None:
     """Change what is no status."""
     connection.execute(update(backfills).where(backfills.c.id == backfill_id).values(values))

@@ -59,7 +59,7 @@ class FileRanges:
             return self._default(entry)
         if self._holds_no_value(entry):
             return self._between(entry, None, None, inexact=False)
-        return self._from_partition(entry)
+        return self.of_partition(entry)
 
     def _between(self, entry: Entry, lower: Any, upper: Any, inexact: bool) -> FileRange:
         has_null, has_nan = self._has_null(entry), self._has_nan(entry)
@@ -103,7 +103,8 @@ class FileRanges:
         nans = entry.count_of(NAN_COUNTS, self._column.id) or 0
         return nulls + nans == (entry.count_of(VALUE_COUNTS, self._column.id) or entry.record_count)
 
-    def _from_partition(self, entry: Entry) -> FileRange:
+    def of_partition(self, entry: Entry) -> FileRange:
+        """The range that all files of a data file's partition lie in."""
         for at, transform in self._partition_source.get(entry.spec_id, ()):
             value = entry.partition[at]
             if value is None:

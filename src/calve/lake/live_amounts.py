@@ -10,6 +10,7 @@ from calve.lake.amounts import Amount
 from calve.lake.file_ranges import FileRange, FileRanges
 from calve.lake.history import manifests_of
 from calve.lake.live import LiveRequest, find_column_of, find_live
+from calve.lake.manifest import Entry
 from calve.lake.manifest_list import ManifestFile
 from calve.lake.metadata import Snapshot
 from calve.lake.model import RangeColumn
@@ -66,7 +67,8 @@ def measure_ranges(
 def _measure(
     table: SourceTable, snapshot: Snapshot | None, column: RangeColumn, wanted: Sequence[ValueRange]
 ) -> list[Amount]:
-    index, ranges = RangeIndex(wanted), FileRanges(column, table.metadata)
+    index = RangeIndex(wanted)
+    places = _Places(index, FileRanges(column, table.metadata))
     counts = [[0, 0, 0] for _ in wanted]
 
     def count(places: Iterable[int], files: int, records: int, size: int) -> None:
@@ -78,8 +80,30 @@ def _measure(
 
     for manifest in load_manifests(table.io, _to_open(table, snapshot, column, index, count)):
         for entry in manifest.live():
-            count(index.meeting(ranges.of(entry)), 1, entry.record_count, entry.file_size)
+            count(places.of(entry), 1, entry.record_count, entry.file_size)
     return [Amount(*found) for found in counts]
+
+
+class _Places:
+    """Which ranges a file counts for. Files of a partition that lies whole in its ranges are all alike."""
+
+    def __init__(self, index: RangeIndex, ranges: FileRanges) -> None:
+        self._index = index
+        self._ranges = ranges
+        #: None for a partition whose files have to be looked at.
+        self._known: dict[tuple[int, tuple[Any, ...]], tuple[int, ...] | None] = {}
+
+    def of(self, entry: Entry) -> Iterable[int]:
+        """The places of the ranges that a file may have rows of."""
+        key = (entry.spec_id, entry.partition)
+        if key not in self._known:
+            held = self._ranges.of_partition(entry)
+            is_whole = held.unknown is None and held.lower is not None and self._index.cuts_nothing(held)
+            self._known[key] = tuple(self._index.meeting(held)) if is_whole else None
+        known = self._known[key]
+        if known is None or not entry.record_count:
+            return self._index.meeting(self._ranges.of(entry))
+        return known
 
 
 def _to_open(

@@ -82,6 +82,11 @@ def drop_hold(connection: Connection, consumer: str, table_uuid: str, branch: st
     return True
 
 
+def drop_holds_of(connection: Connection, backfill_id: int) -> None:
+    """Take all holds of a backfill away: consumers process by themselves what it has published."""
+    connection.execute(delete(backfill_holds).where(backfill_holds.c.backfill_id == backfill_id))
+
+
 def settle_hold(
     connection: Connection,
     consumer: str,

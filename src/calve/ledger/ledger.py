@@ -269,6 +269,11 @@ class Ledger:
         place = (chains.c.consumer == consumer, chains.c.table_uuid == uuid, chains.c.branch == branch)
         return next((position.chain.end for position in self._store.positions(*place)), None)
 
+    def open_captures_of(self, consumer: str, table: str) -> list[CaptureRecord]:
+        """The open captures of a consumer in a table."""
+        _, found = self._store.view(*self._where(consumer, table))
+        return found
+
     def holds(self, consumer: str) -> list[Hold]:
         """What keeps a consumer from capturing all there is, while backfills publish."""
         return self._store.holds(consumer)

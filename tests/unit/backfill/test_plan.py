@@ -26,7 +26,7 @@ FIRST = StagePlan(
     version=3,
     feeding=Feeding.RANGE,
     after=(),
-    sources=(SourcePlan("lake.db.events", "u1", "day", "daily/capture"),),
+    sources=(SourcePlan("lake.db.events", "u1", "day", ("daily/capture",)),),
     targets=(TargetPlan("lake.db.daily", "u2", 0, "day"),),
     chunks=(
         ChunkPlan("2024-01-01", "2024-01-02", 2, 1000, 5_000_000),
@@ -40,7 +40,7 @@ SECOND = StagePlan(
     version=1,
     feeding=Feeding.NET,
     after=(0,),
-    sources=(SourcePlan("lake.db.daily", "u2", "day", "agg/capture"),),
+    sources=(SourcePlan("lake.db.daily", "u2", "day", ("agg/capture",)),),
     targets=(TargetPlan("lake.db.agg", "u3", 1, None, "it has no column day"),),
     chunks=(),
 )

@@ -204,6 +204,19 @@ def test_all_chunks_are_measured_at_once_as_each_alone(
     assert together == [Amount(x.files, x.records, x.bytes) for x in alone]
 
 
+@pytest.mark.parametrize("column", ["day", "at"])
+def test_files_of_partitions_are_measured_as_they_are_captured(own_lake: Lake, column: str) -> None:
+    table = make(own_lake)
+    for days in ((1, 2, 3, None), (3, 3, 7), (2, 7, 28)):
+        table.append(march(*days))
+    edges = ["2024-03-02", "2024-03-03", "2024-03-06", "2024-03-28"]
+    bounds = [(None, edges[0]), *itertools.pairwise(edges), (edges[-1], None)]
+    found = measure_ranges(open_table(own_lake, "db.t"), None, column, bounds)
+    captured = [live(own_lake, *pair, column) for pair in bounds]
+    assert [(x.files, x.records) for x in found] == [(x.files, x.records) for x in captured]
+    assert [amount.files for amount in found] == [1, 2, 2, 2, 1]
+
+
 @pytest.fixture(scope="module")
 def measured_table(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A table with files of one day, of several, and of none."""

@@ -47,7 +47,7 @@ def _about_targets(stage: StagePlan) -> list[str]:
 
 def _about_logic(ledger: Ledger, stage: StagePlan) -> list[str]:
     """The workflow's definition is younger than what it made."""
-    consumers = {source.consumer for source in stage.sources}
+    consumers = {consumer for source in stage.sources for consumer in source.consumers}
     if not consumers:
         return []
     first = select(func.min(captures.c.committed_at)).where(

@@ -17,12 +17,15 @@ from calve.lake.live_amounts import measure_ranges
 _REMOVING = frozenset({"overwrite", "delete"})
 
 
-def captured_tables(lake: Lake, chosen: Chosen) -> list[tuple[SourceTable, str]]:
-    """The tables that the workflow captures, each once, with the consumer that does.
+Captured = tuple[SourceTable, tuple[str, ...]]
+
+
+def captured_tables(lake: Lake, chosen: Chosen) -> list[Captured]:
+    """The tables that the workflow captures, each once, with the consumers that do.
 
     Raises CONSUMER_UNKNOWN where that is known only when the workflow runs.
     """
-    found: dict[str, tuple[SourceTable, str]] = {}
+    found: dict[str, Captured] = {}
     for capture in chosen.captures:
         if capture.consumer is None:
             raise UsageError(
@@ -31,8 +34,8 @@ def captured_tables(lake: Lake, chosen: Chosen) -> list[tuple[SourceTable, str]]
                 "give the capture step a fixed consumer",
             )
         for source in capture.sources:
-            if source.table not in found:
-                found[source.table] = (open_table(lake, source.table), capture.consumer)
+            table, others = found.get(source.table) or (open_table(lake, source.table), ())
+            found[source.table] = (table, tuple(dict.fromkeys((*others, capture.consumer))))
     return list(found.values())
 
 
@@ -44,12 +47,12 @@ def takes_removals(chosen: Chosen, changed: Iterable[str]) -> bool:
 
 
 def plan_sources(
-    captured: Sequence[tuple[SourceTable, str]], column: str | None, *, required: frozenset[str]
+    captured: Sequence[Captured], column: str | None, *, required: frozenset[str]
 ) -> tuple[SourcePlan, ...]:
     """Which column of each captured table the range is of. `required` must have one; others may have none,
     and then nothing of them belongs to the range."""
     planned = []
-    for table, consumer in captured:
+    for table, consumers in captured:
         name = str(table.name)
         try:
             found = column_of(table, column)
@@ -63,12 +66,12 @@ def plan_sources(
                 f"{name} is not partitioned by time, and no column is given for the range",
                 "give --column",
             )
-        planned.append(SourcePlan(name, table.uuid, None if found is None else found.name, consumer))
+        planned.append(SourcePlan(name, table.uuid, None if found is None else found.name, consumers))
     return tuple(planned)
 
 
 def plan_chunks(
-    captured: Sequence[tuple[SourceTable, str]],
+    captured: Sequence[Captured],
     sources: Sequence[SourcePlan],
     wanted: WantedRange,
     chunk: str,

@@ -1,4 +1,4 @@
-"""What earlier stages published, and which parts of the range that touches."""
+"""Which parts of a range have changed in what a stage downstream reads."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from calve.backfill.chunking import WHOLE, cut, files_per_chunk, join, widen
 from calve.backfill.plan import ChunkPlan, Feeding
 from calve.backfill.planning.columns import WantedRange, column_of
+from calve.backfill.stages.inputs import Stretch, changed_inputs
 from calve.backfill.stages.work import Work
-from calve.backfill.store import read_stages
 from calve.lake import (
     ChangeRequest,
     Changes,
@@ -22,25 +22,10 @@ from calve.lake import (
 )
 from calve.lake.live_amounts import measure_ranges
 
-#: Main before and after a publish.
-Stretch = tuple[int | None, int | None]
-
-
-def published_by(work: Work) -> dict[str, Stretch]:
-    """What the stages before this one published, by table; only tables that it changed are in it."""
-    with work.orchestrator.database.read() as connection:
-        stages = read_stages(connection, work.backfill)
-    return {
-        table: (target.published_from, target.published_to)
-        for ordinal in work.stage.plan.after
-        for table, target in stages[ordinal].state.targets.items()
-        if target.published_to is not None and target.published_to != target.published_from
-    }
-
 
 def changed_chunks(work: Work) -> list[ChunkPlan]:
     """The chunks of a stage downstream: the pieces of the range in which what it reads has changed."""
-    plan, published = work.stage.plan, published_by(work)
+    plan, published = work.stage.plan, changed_inputs(work)
     if not published:
         return []
     if plan.feeding is Feeding.NET:

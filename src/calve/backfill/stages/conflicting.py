@@ -41,15 +41,15 @@ class _Sides:
 
 def find_conflicts(work: Work, tables: Mapping[str, SourceTable]) -> Conflicts:
     """What has to be written again, over all targets of the stage: a chunk is written to all of them."""
-    with work.orchestrator.database.read() as connection:
-        numbers = [chunk.ordinal for chunk in read_chunks(connection, work.backfill.id, work.stage.ordinal)]
+    everything = replay_all(work)
+    numbers = list(everything.replay)
     moved = {name: table for name, table in tables.items() if _has_moved(work, name, table)}
     if not moved:
         return Conflicts()
     sides = {name: _sides(work, name, table, numbers) for name, table in tables.items()}
     if any(side.main & (side.cleared - frozenset().union(*side.chunks.values())) for side in sides.values()):
         # Rows came where the branch has none any more: which chunk they belong to cannot be told.
-        return Conflicts(tuple(numbers), {})
+        return everything
     plans = _plan_together(sides)
     replay = tuple(sorted({number for plan in plans.values() for number in plan.replay}))
     keep = {
@@ -59,6 +59,13 @@ def find_conflicts(work: Work, tables: Mapping[str, SourceTable]) -> Conflicts:
         for name, plan in plans.items()
     }
     return Conflicts(replay, keep)
+
+
+def replay_all(work: Work) -> Conflicts:
+    """Nothing of the branches stays."""
+    with work.orchestrator.database.read() as connection:
+        chunks = read_chunks(connection, work.backfill.id, work.stage.ordinal)
+    return Conflicts(tuple(chunk.ordinal for chunk in chunks))
 
 
 def _plan_together(sides: Mapping[str, _Sides]) -> dict[str, PublishPlan]:

@@ -26,9 +26,7 @@ def run_job(work: Work, key: str, job: Mapping[str, Any]) -> dict[str, Any] | No
         workflow_id=work.backfill.jobs_workflow,
         request_id=work.request_id(key, work.state.round, work.attempt),
         author=work.backfill.author,
-        params={
-            JOB_PARAM: ParamDefinition(name=JOB_PARAM, type=ParamType.STRING, value=json.dumps(dict(job)))
-        },
+        params={JOB_PARAM: ParamDefinition(name=JOB_PARAM, type=ParamType.STRING, value=_literal(job))},
     )
     started = work.orchestrator.start(request)
     with work.orchestrator.database.read() as connection:
@@ -48,3 +46,8 @@ def run_job(work: Work, key: str, job: Mapping[str, Any]) -> dict[str, Any] | No
         f"{error.get('message', status.value)}",
         error.get("remedy") or f"see `calve logs {started.workflow_id} {started.instance_id} {JOB_STEP}`",
     )
+
+
+def _literal(job: Mapping[str, Any]) -> str:
+    """The job as a text of a param, in which no `$` means another param."""
+    return json.dumps(dict(job)).replace("$", "$$")

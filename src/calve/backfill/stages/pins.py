@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from calve.backfill.plan import Feeding, SourcePlan
-from calve.backfill.stages.changed import published_by
+from calve.backfill.stages.inputs import changed_inputs
 from calve.backfill.stages.work import Work
 from calve.lake import SourceTable, open_table
 
 
 def pin_sources(work: Work) -> dict[str, dict[str, Any]]:
     """What each source gives to every chunk, but for the chunk's bounds."""
-    published = published_by(work)
+    published = changed_inputs(work)
     pins = {}
     for source in work.stage.plan.sources:
         table = open_table(work.ledger.lake, source.table)

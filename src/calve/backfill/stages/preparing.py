@@ -10,6 +10,7 @@ from calve.backfill.plan import ChunkPlan, Order
 from calve.backfill.records import TargetState
 from calve.backfill.stages.changed import changed_chunks
 from calve.backfill.stages.holding import hold_consumers
+from calve.backfill.stages.inputs import account_for_inputs, take_over
 from calve.backfill.stages.jobs import run_job
 from calve.backfill.stages.pins import pin_sources
 from calve.backfill.stages.work import Work
@@ -27,9 +28,13 @@ WAP_ENABLED = "write.wap.enabled"
 def prepare(work: Work) -> Work | None:
     """Make ready what chunks need; None while a job of that is under way."""
     if work.state.sources is None:
-        chunks = _chunks(work)
+        taken = take_over(work) if work.stage.plan.after else work
+        if taken is None:
+            return None
+        work, chunks = taken, _chunks(taken)
         if not chunks:
             work.say("nothing that it reads has changed: there is nothing to do")
+            account_for_inputs(work)
             return work.save(Phase.PUBLISHED, work.state)
         work = pin(cut_branches(work), list(enumerate(chunks)))
     return work.save(Phase.RUNNING, work.state) if clear_ranges(work) else None
@@ -45,23 +50,23 @@ def cut_branches(work: Work) -> Work:
     """A branch of each target, from main as it is now. What main was is kept first: that is what counts."""
     check_targets(work.ledger.lake, work.stage.plan)
     tables = {target.table: open_table(work.ledger.lake, target.table) for target in work.stage.plan.targets}
-    if not work.state.targets:
+    fresh = {name: table for name, table in tables.items() if name not in work.state.targets}
+    if fresh:
         if not work.backfill.plan.on_branch:
-            for table in tables.values():
+            for table in fresh.values():
                 hold_consumers(work, table)
-        heads = {name: table.metadata.current_snapshot_id("main") for name, table in tables.items()}
+        heads = {name: table.metadata.current_snapshot_id("main") for name, table in fresh.items()}
         branch = branch_name(work, work.state.round) if work.backfill.plan.on_branch else None
-        state = replace(
-            work.state, branch=branch, targets={name: TargetState(head) for name, head in heads.items()}
-        )
-        work = work.save(work.stage.phase, state)
+        targets = {**work.state.targets, **{name: TargetState(head) for name, head in heads.items()}}
+        work = work.save(work.stage.phase, replace(work.state, branch=branch, targets=targets))
     if work.state.branch is None or work.state.branched:
         return work
     for name, table in tables.items():
         set_property(table, WAP_ENABLED, "true")
-        base = work.state.targets[name].base
-        if base is not None:
-            create_branch(table.refresh(), work.state.branch, base)
+        target = work.state.targets[name]
+        start = target.base if target.published_to is None else target.published_to
+        if start is not None:
+            create_branch(table.refresh(), work.state.branch, start)
     return work.save(work.stage.phase, replace(work.state, branched=True))
 
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 from calve.backfill.records import StageState
 from calve.backfill.stages.branch_check import check_branches
-from calve.backfill.stages.conflicting import Conflicts, find_conflicts
-from calve.backfill.stages.holding import hold_consumers, settle_consumers
+from calve.backfill.stages.conflicting import Conflicts, find_conflicts, replay_all
+from calve.backfill.stages.holding import hold_consumers
+from calve.backfill.stages.inputs import account_for_inputs
 from calve.backfill.stages.jobs import run_job
 from calve.backfill.stages.published import find_published
 from calve.backfill.stages.work import Work
 from calve.backfill.statuses import Phase
 from calve.backfill.world import check_targets
-from calve.errors import ConflictError, FailedError
+from calve.errors import CalveError, FailedError
 from calve.lake import Segment, SourceTable, open_table
 from calve.lake.branches import drop_branch, fast_forward
 
@@ -24,29 +25,52 @@ MOST_ROUNDS = 5
 def publish(work: Work) -> Work | None:
     """Bring all targets to main; None while a job of that is under way."""
     check_targets(work.ledger.lake, work.stage.plan)
-    tables = {
-        name: open_table(work.ledger.lake, name)
-        for name, target in work.state.targets.items()
-        if target.published_to is None
-    }
-    if work.state.branch is not None:
-        if len(tables) == len(work.state.targets):
-            check_branches(work)
+    work = _note_published(work)
+    tables = _unpublished(work)
+    if work.state.branch is not None and tables:
+        check_branches(work)
         conflicts = find_conflicts(work, tables)
         if conflicts.replay:
             return _replay(work, conflicts)
     for name, table in tables.items():
-        stretch = _publish_one(work, name, table)
+        try:
+            stretch = _publish_one(work, name, table)
+        except CalveError as error:
+            if not cannot_be_moved(error):
+                raise
+            # Somebody wrote in the same moment: that is looked at anew. Else files alone do not do.
+            return None if _has_moved_on(table) else _replay(work, replay_all(work))
         if stretch is None:
             return None
-        settle_consumers(work, table.refresh(), stretch)
-        start, end = stretch.from_snapshot_exclusive, stretch.to_snapshot_inclusive
-        work = work.save(
-            Phase.PUBLISHING, work.state.with_target(name, published_from=start, published_to=end)
-        )
-        work.say(f"{name}: published, main went from {start} to {end}")
+        work = _note(work, name, stretch)
     _drop_branches(work)
+    account_for_inputs(work)
     return work.save(Phase.PUBLISHED, work.state)
+
+
+def _unpublished(work: Work) -> dict[str, SourceTable]:
+    return {
+        name: open_table(work.ledger.lake, name)
+        for name, target in work.state.targets.items()
+        if target.published_to is None
+    }
+
+
+def _note_published(work: Work) -> Work:
+    """Note what reached main just before a crash: it counts as published whatever becomes of the others."""
+    for name, table in _unpublished(work).items():
+        stretch = find_published(work, name, table)
+        if stretch is not None:
+            work = _note(work, name, stretch)
+    return work
+
+
+def _note(work: Work, name: str, stretch: Segment) -> Work:
+    """Keep what was published. Consumers stay held until the stages that serve them are done."""
+    start, end = stretch.from_snapshot_exclusive, stretch.to_snapshot_inclusive
+    work = work.save(Phase.PUBLISHING, work.state.with_target(name, published_from=start, published_to=end))
+    work.say(f"{name}: published, main went from {start} to {end}")
+    return work
 
 
 def _publish_one(work: Work, name: str, table: SourceTable) -> Segment | None:
@@ -54,15 +78,12 @@ def _publish_one(work: Work, name: str, table: SourceTable) -> Segment | None:
     base, branch = work.state.targets[name].base, work.state.branch
     if branch is None:
         return Segment(base, table.metadata.current_snapshot_id(_MAIN))
-    found = find_published(work, name, table)
-    if found is not None:
-        return found
     if branch not in table.metadata.refs() and base is None:
         return Segment(None, None)
     hold_consumers(work, table)
-    head = table.metadata.current_snapshot_id(_MAIN)
-    if table.refresh().metadata.current_snapshot_id(_MAIN) != head:
+    if _has_moved_on(table):
         return None
+    head = table.metadata.current_snapshot_id(_MAIN)
     if head == base:
         return Segment(base, fast_forward(table, branch, base))
     job = {
@@ -79,8 +100,17 @@ def _publish_one(work: Work, name: str, table: SourceTable) -> Segment | None:
     return find_published(work, name, table.refresh())
 
 
+def _has_moved_on(table: SourceTable) -> bool:
+    """Whether main has moved since the table was opened."""
+    opened = table.metadata.current_snapshot_id(_MAIN)
+    return table.refresh().metadata.current_snapshot_id(_MAIN) != opened
+
+
 def _replay(work: Work, conflicts: Conflicts) -> Work:
-    """Begin a further round, for what cannot be put on main as it is."""
+    """Begin a further round, for what cannot be put on main as it is.
+
+    A target that is published stays so. Chunks write it again, on a branch that nobody publishes.
+    """
     state = work.state
     if state.round >= MOST_ROUNDS:
         raise FailedError(
@@ -91,9 +121,14 @@ def _replay(work: Work, conflicts: Conflicts) -> Work:
         )
     work.say(f"main has moved: {len(conflicts.replay)} chunks are written again on top of it")
     bases = {name: target.base for name, target in state.targets.items()}
+    published = {name: x for name, x in state.targets.items() if x.published_to is not None}
+    reports = {name: found for name, found in (state.reports or {}).items() if name in published}
     fresh = StageState(
         round=state.round + 1,
         approved=state.approved,
+        targets=published,
+        inputs=state.inputs,
+        reports=reports or None,
         old_branches=(*state.old_branches, *([state.branch] if state.branch else [])),
         replay={
             "chunks": list(conflicts.replay),
@@ -118,6 +153,6 @@ def give_up_replay(state: StageState) -> StageState:
     return replace(state, replay={**(state.replay or {}), "keep": {}, "chunks": None})
 
 
-def is_moved(error: Exception) -> bool:
-    """Whether main has moved once more."""
-    return isinstance(error, ConflictError) and error.code == "MAIN_MOVED"
+def cannot_be_moved(error: CalveError) -> bool:
+    """Whether what a branch has cannot be put on main, or on another branch, as it is."""
+    return error.code in ("MAIN_MOVED", "REBASE_IMPOSSIBLE")

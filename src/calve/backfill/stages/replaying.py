@@ -5,7 +5,7 @@ from __future__ import annotations
 from calve.backfill.plan import ChunkPlan
 from calve.backfill.stages.jobs import run_job
 from calve.backfill.stages.preparing import clear_ranges, cut_branches, pin
-from calve.backfill.stages.publishing import give_up_replay, is_moved
+from calve.backfill.stages.publishing import cannot_be_moved, give_up_replay
 from calve.backfill.stages.work import Work
 from calve.backfill.statuses import Phase
 from calve.backfill.store import read_chunks
@@ -20,7 +20,7 @@ def replay(work: Work) -> Work | None:
             if not _carry_over(work):
                 return None
         except CalveError as error:
-            if not (is_moved(error) or error.code == "REBASE_IMPOSSIBLE"):
+            if not cannot_be_moved(error):
                 raise
             work.say(f"all chunks are written again: {error.message}")
             return work.save(Phase.REPLAYING, give_up_replay(work.state))

@@ -17,13 +17,14 @@ def validate(work: Work) -> Work | None:
     """Compare all targets; None while that goes on. Raises VALIDATION_FAILED."""
     check_branches(work)
     reports: dict[str, Any] = {}
-    for target in work.stage.plan.targets:
-        report = run_job(work, f"compare/{target.table}", _job(work, target.table))
+    wanted = [name for name, target in work.state.targets.items() if target.published_to is None]
+    for table in wanted:
+        report = run_job(work, f"compare/{table}", _job(work, table))
         if report is not None:
-            reports[target.table] = report
-    if len(reports) < len(work.stage.plan.targets):
+            reports[table] = report
+    if len(reports) < len(wanted):
         return None
-    state = replace(work.state, reports=reports)
+    state = replace(work.state, reports={**(work.state.reports or {}), **reports})
     failures = [f"{table}: {failure}" for table, report in reports.items() for failure in report["failures"]]
     if failures:
         work.save(Phase.VALIDATING, state)

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
 from calve.backfill.records import Backfill, Stage, StageState
 from calve.backfill.statuses import Phase
 from calve.backfill.store import read_backfill, read_stage, save_stage
@@ -45,14 +43,10 @@ class Work:
         """What the summary of a snapshot says that this round of the stage made outside of its chunks."""
         return f"{self.backfill.id}/{what}/{self.stage.ordinal}.{self.state.round}"
 
-    def save(
-        self, phase: Phase, state: StageState, together_with: Callable[[Connection], None] | None = None
-    ) -> Work:
-        """Move the stage on, for good, and do something else in the same transaction."""
+    def save(self, phase: Phase, state: StageState) -> Work:
+        """Move the stage on, for good."""
         with self.orchestrator.database.write() as connection:
             stage = save_stage(connection, self.stage, phase, state)
-            if together_with is not None:
-                together_with(connection)
         if phase is not self.stage.phase:
             self.say(f"{self.stage.plan.workflow_id}: {self.stage.phase.lower()} -> {phase.lower()}")
         return Work(self.backfill, stage, self.orchestrator, self.ledger, self.say, self.attempt)

@@ -6,6 +6,8 @@ import queue
 import threading
 import time
 
+# A catalog loads this when a table is first looked at; while it does, statements of other threads fail.
+import sqlalchemy.orm  # noqa: F401
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
