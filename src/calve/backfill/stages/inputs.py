@@ -14,8 +14,10 @@ from calve.backfill.plan import SourcePlan
 from calve.backfill.stages.holding import refuse_cancelled
 from calve.backfill.stages.work import Work
 from calve.backfill.store import read_stages
+from calve.errors import FailedError
 from calve.lake import Segment, SourceTable, open_table
 from calve.ledger.holds import drop_hold, put_hold, settle_hold
+from calve.ledger.records import CaptureRecord
 from calve.steps.incremental.runs import abandonment
 
 _MAIN = "main"
@@ -73,18 +75,19 @@ def _published(work: Work) -> dict[str, Stretch]:
 
 
 def _is_quiet(work: Work, source: SourcePlan, table: SourceTable) -> bool:
-    """Let the consumers begin no further capture; true once none is under way."""
+    """Let the consumers begin no further capture; true once none is under way. Raises CAPTURE_UNFINISHED."""
     is_abandoned = abandonment(work.ledger.database)
     quiet = True
     for consumer in source.consumers:
         _hold_here(work, consumer, table)
         for record in work.ledger.open_captures_of(consumer, source.table):
-            ended = record.run_ref is None or is_abandoned(record.run_ref)
-            if ended and not work.ledger.landed(record.id):
-                work.ledger.release(record.id, f"backfill {work.backfill.id} brings its changes")
-                _hold_here(work, consumer, table)
+            if record.run_ref is not None and not is_abandoned(record.run_ref):
+                quiet = False
                 continue
-            quiet = False
+            if work.ledger.landed(record.id):
+                raise _unfinished(work, record)
+            work.ledger.release(record.id, f"backfill {work.backfill.id} brings its changes")
+            _hold_here(work, consumer, table)
     return quiet
 
 
@@ -108,3 +111,12 @@ def _stretch(work: Work, source: SourcePlan, table: SourceTable, published: Stre
         return published
     past = reached == published[1] or table.metadata.is_ancestor(published[1], reached)
     return (published[1], published[1]) if past else (reached, published[1])
+
+
+def _unfinished(work: Work, record: CaptureRecord) -> FailedError:
+    return FailedError(
+        "CAPTURE_UNFINISHED",
+        f"{record.run_ref} ended without a commit after it had written what capture {record.id} gave it: "
+        "only a run that goes on with it knows what is left",
+        f"restart that run, then `calve backfill retry {work.backfill.id}`",
+    )
