@@ -10,7 +10,7 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-fast demo bench-capture bench-engine bench-playback clean
+.PHONY: help install test test-fast demo bench-capture bench-engine bench-playback bench-backfill clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -47,6 +47,9 @@ bench-engine: install $(BENCH_STAMP) ## Measure the engine beside other engines;
 
 bench-playback: install ## Measure the playback pipeline, lookback beside incremental; OPTIONS="--rows 3000000" for less.
 	$(BIN)/python -m benchmarks.playback $(OPTIONS)
+
+bench-backfill: install ## Measure backfills: a few days beside all, plans, chunks; OPTIONS="--rows 5000 --days 20" for less.
+	$(BIN)/python -m benchmarks.backfill $(OPTIONS)
 
 # The other engines pin much that Calve uses in other versions, so they live apart.
 $(BENCH_STAMP): pyproject.toml

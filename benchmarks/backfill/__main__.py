@@ -50,7 +50,7 @@ def _idle(arguments: argparse.Namespace) -> Iterator[Result]:
 
 
 def _days(arguments: argparse.Namespace) -> Iterator[Result]:
-    sizes = Sizes(arguments.days, arguments.few, arguments.rows)
+    sizes = Sizes(arguments.days, arguments.few, arguments.rows, arguments.repeats)
     with _home() as home, open_site(home) as site:
         fill(site, sizes)
         yield from few_days(site, sizes)
@@ -81,9 +81,12 @@ def _home() -> Iterator[Path]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"{', '.join(_PARTS)}; all without")
-    parser.add_argument("--rows", type=int, default=60_000, help="source rows a day (%(default)s)")
+    parser.add_argument("--rows", type=int, default=40_000, help="source rows a day (%(default)s)")
     parser.add_argument("--days", type=int, default=60, help="days of the source (%(default)s)")
     parser.add_argument("--few", type=int, default=3, help="days that are backfilled (%(default)s)")
+    parser.add_argument(
+        "--repeats", type=int, default=2, help="of the few days, before and after all (%(default)s)"
+    )
     parser.add_argument("--chunks", type=int, default=30, help="tiny days, a chunk each (%(default)s)")
     parser.add_argument("--tiny-rows", type=int, default=1_000, help="rows of a tiny day (%(default)s)")
     parser.add_argument("--files", type=int, default=100_000, help="files to plan for (%(default)s)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -12,13 +13,17 @@ from benchmarks.backfill.cost import CHUNKS, Cost
 from benchmarks.backfill.site import Site
 from benchmarks.report import Result, Target
 from calve.demo.files import own_folder, playback_folder
+from calve.demo.playback_source import PlaybackSource
+from calve.demo.steps import TABLE
 
 FIRST_DAY = date(2026, 1, 1)
 DAILY, AGGREGATE = "ips_playback_daily_workflow", "ips_playback_daily_agg_workflow"
 OVERWRITE = ("playback_daily_workflow", "playback_daily_agg_workflow")
+_REST, _AT_ONCE = "further_days", 10
 _PART = "a few days out of many"
 #: At most so much more than in proportion to the days.
 _SLACK = 1.2
+_WARM_UPS = 2
 _MEASURES: dict[str, Callable[[Cost], float]] = {
     "task CPU": lambda cost: cost.task_cpu_seconds,
     "CPU of all processes": lambda cost: cost.cpu_seconds,
@@ -47,34 +52,47 @@ def day(number: int) -> str:
 def fill(site: Site, sizes: Sizes) -> None:
     """Let all days arrive, and process them by regular runs."""
     site.push_files([own_folder() / "source.yaml"])
-    site.run(
-        "playback_source",
-        from_day=0,
-        to_day=sizes.days - 1,
-        rows_per_day=sizes.rows_per_day,
-        first_day=FIRST_DAY.isoformat(),
-    )
+    first = {"rows_per_day": sizes.rows_per_day, "first_day": FIRST_DAY.isoformat()}
+    site.run("playback_source", from_day=0, to_day=0, **first)
+    site.push(_arrivals(sizes))
+    site.run(_REST)
     files = ("ips_playback_daily", "ips_playback_daily_agg", "playback_daily", "playback_daily_agg")
     site.push_files([playback_folder() / f"{name}.yaml" for name in files])
     for workflow_id in (DAILY, AGGREGATE):
         site.run(workflow_id)
 
 
+def _arrivals(sizes: Sizes) -> dict[str, Any]:
+    """The days after the first, several in a statement: files are the same, and commits do not count."""
+    source = PlaybackSource(TABLE, sizes.rows_per_day, FIRST_DAY)
+    rest = list(range(1, sizes.days))
+    statements = [
+        f"INSERT INTO {TABLE} "
+        + " UNION ALL ".join(f"({source.arrivals(number)})" for number in rest[at : at + _AT_ONCE])
+        for at in range(0, len(rest), _AT_ONCE)
+    ]
+    job = {"job": {"id": "arrive", "type": "Sql", "script": ";\n".join(statements)}}
+    return {"id": _REST, "owner": "bench", "jobs": [job]}
+
+
 def few_days(site: Site, sizes: Sizes) -> Iterator[Result]:
     """Backfills of a few days around one of all days; the JVM is warm, as that of a cluster in use is."""
     starts = _starts(sizes)
-    for _ in range(2):
-        site.backfill(DAILY, day(0), day(sizes.few))
-    few = [_few(site, sizes, start) for start in starts[: sizes.repeats]]
-    every = site.backfill(DAILY, day(0), day(sizes.days))
-    few += [_few(site, sizes, start) for start in starts[sizes.repeats :]]
+    for _ in range(_WARM_UPS):
+        _backfill(site, 0, sizes.few)
+    few = [_backfill(site, start, sizes.few) for start in starts[: sizes.repeats]]
+    every = _backfill(site, 0, sizes.days)
+    few += [_backfill(site, start, sizes.few) for start in starts[sizes.repeats :]]
     overwritten = _overwrite(site, sizes)
     yield from _compare(sizes, few, every, overwritten)
     yield from _fixed(few, every)
 
 
-def _few(site: Site, sizes: Sizes, start: int) -> Cost:
-    return site.backfill(DAILY, day(start), day(start + sizes.few))
+def _backfill(site: Site, start: int, days: int) -> Cost:
+    found = site.backfill(DAILY, day(start), day(start + days))
+    told = f"{found.task_cpu_seconds:.2f} s of task CPU, {found.wall_seconds:.1f} s"
+    print(f"{time.strftime('%H:%M:%S')} {days} days from {day(start)}: {told}", flush=True)
+    return found
 
 
 def _starts(sizes: Sizes) -> list[int]:

@@ -7,9 +7,23 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 CHANGE_TYPE = "_change_type"
+_SAME = frozenset(
+    [
+        "boolean",
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "string",
+        "binary",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+    ]
+)
 _SIGN, _ID, _UPDATED = "__sign", "__id", "__updated"
 
 
@@ -71,12 +85,22 @@ def _cancelled(signed: DataFrame) -> DataFrame:
     """
     data = [field for field in signed.schema.fields if field.name != _SIGN]
     keys = [_comparable(field.name, field.dataType).alias(f"__k{at}") for at, field in enumerate(data)]
-    columns = [sf.first(_column(field.name)).alias(field.name) for field in data]
+    # To carry along what the key says already would make Spark sort all rows instead of hashing them.
+    carried = {at: field for at, field in enumerate(data) if not _is_its_key(field.dataType)}
+    first = [sf.first(_column(field.name)).alias(f"__v{at}") for at, field in carried.items()]
     groups = signed.select("*", *keys).groupBy(*[f"__k{at}" for at in range(len(data))])
-    left = groups.agg(sf.sum(_SIGN).alias("__net"), *columns).where("__net <> 0")
+    left = groups.agg(sf.sum(_SIGN).alias("__net"), *first).where("__net <> 0")
     repeated = left.withColumn("__copy", sf.explode(sf.sequence(sf.lit(1), sf.abs("__net"))))
     sign = sf.signum("__net").cast("int").alias(_SIGN)
-    return repeated.select(*[_column(field.name) for field in data], sign)
+    values = [
+        sf.col(f"__v{at}" if at in carried else f"__k{at}").alias(field.name) for at, field in enumerate(data)
+    ]
+    return repeated.select(*values, sign)
+
+
+def _is_its_key(data_type: DataType) -> bool:
+    """Whether equal values are the same: not so of 0.0 and -0.0, nor of text that is compared otherwise."""
+    return data_type.simpleString() in _SAME or isinstance(data_type, DecimalType)
 
 
 def _paired(signed: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -23,6 +23,7 @@ _READABLE = {"years": "year", "months": "month", "hours": "hour"}
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _EQUALITY_DELETES = 2
 _ALL = "TRUE"
+_KEY = "__group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,19 @@ class Groups:
 
     fields: tuple[GroupField, ...]
 
-    def column(self) -> Any:
-        """The group of a row, as one text."""
+    def keys(self) -> list[Any]:
+        """What rows are grouped by, as columns of which `text` makes one."""
+        from pyspark.sql import functions as sf
+
+        return [sf.expr(field.expression).alias(f"{_KEY}{at}") for at, field in enumerate(self.fields)]
+
+    def text(self) -> Any:
+        """The group of a row that has the `keys`, as one text. Made of groups, not of all their rows."""
         from pyspark.sql import functions as sf
 
         if not self.fields:
             return sf.lit("{}")
-        values = [sf.expr(field.expression).alias(str(at)) for at, field in enumerate(self.fields)]
+        values = [sf.col(f"{_KEY}{at}").alias(str(at)) for at in range(len(self.fields))]
         return sf.to_json(sf.struct(*values), {"ignoreNullFields": "false"})
 
     def show(self, text: str) -> dict[str, Any]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DecimalType, DoubleType, FloatType, IntegralType, StructField
+from pyspark.sql.types import (
+    ByteType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StructField,
+)
 
 from calve.backfill.spark.grouping import Groups
 from calve.backfill.spark.plain import plain
 from calve.backfill.spark.report import ChangedRow, Moves, Samples, Side
+from calve.backfill.spark.totals import add_sides
 from calve.spark.row_diff import CHANGE_TYPE, diff_by_value
 
 if TYPE_CHECKING:
@@ -28,17 +39,19 @@ def count_sides(main: DataFrame, branch: DataFrame, groups: Groups) -> dict[str,
     both = main.withColumn(_SIDE, sf.lit(0)).unionByName(branch.withColumn(_SIDE, sf.lit(1)))
     nulls = [sf.count_if(_column(x.name).isNull()).alias(f"n{at}") for at, x in enumerate(fields)]
     sums = {at: total for at, x in enumerate(fields) if (total := _sum(x)) is not None}
-    counted = both.groupBy(groups.column().alias(_GROUP), _SIDE).agg(
+    counted = both.groupBy(*groups.keys(), _SIDE).agg(
         sf.count(sf.lit(1)).alias("rows"), *nulls, *[total.alias(f"s{at}") for at, total in sums.items()]
     )
     found: dict[str, list[Side]] = {}
-    for row in counted.collect():
+    for row in counted.withColumn(_GROUP, groups.text()).collect():
         side = Side(
             row["rows"],
             {fields[at].name: plain(row[f"s{at}"]) for at in sums},
             {x.name: row[f"n{at}"] for at, x in enumerate(fields)},
         )
-        found.setdefault(row[_GROUP], [Side(), Side()])[row[_SIDE]] = side
+        # Groups that differ in less than their text shows are one.
+        sides = found.setdefault(row[_GROUP], [Side(), Side()])
+        sides[row[_SIDE]] = add_sides([sides[row[_SIDE]], side])
     return {group: (sides[0], sides[1]) for group, sides in found.items()}
 
 
@@ -46,7 +59,10 @@ def _sum(field: StructField) -> Column | None:
     """The sum of a numeric column, in a type that has room for it; null where even that is too small."""
     column = _column(field.name)
     match field.dataType:
-        case IntegralType():
+        case ByteType() | ShortType() | IntegerType():
+            # So many rows that this overflows there are not, and it is far cheaper than decimals.
+            return sf.sum(column.cast("bigint"))
+        case LongType():
             return sf.try_sum(column.cast("decimal(20,0)"))
         case DecimalType():
             return sf.try_sum(column)
@@ -66,11 +82,11 @@ class RowDifference:
 
     def moves(self, groups: Groups) -> dict[str, Moves]:
         """How many rows of each group came, went and changed."""
-        counted = self._rows.groupBy(groups.column().alias(_GROUP), CHANGE_TYPE).count().collect()
-        found: dict[str, dict[str, int]] = {}
-        for row in counted:
+        counted = self._rows.groupBy(*groups.keys(), CHANGE_TYPE).count()
+        found: dict[str, Counter[str]] = {}
+        for row in counted.withColumn(_GROUP, groups.text()).collect():
             if row[CHANGE_TYPE] in _KINDS:
-                found.setdefault(row[_GROUP], {})[_KINDS[row[CHANGE_TYPE]]] = row["count"]
+                found.setdefault(row[_GROUP], Counter())[_KINDS[row[CHANGE_TYPE]]] += row["count"]
         return {group: Moves(**counts) for group, counts in found.items()}
 
     def samples(self, count: int) -> Samples:

@@ -15,13 +15,14 @@ def total_of(groups: Iterable[Group]) -> Group:
     moves = [found.moves for found in listed]
     return Group(
         {},
-        _add([found.main for found in listed]),
-        _add([found.branch for found in listed]),
+        add_sides([found.main for found in listed]),
+        add_sides([found.branch for found in listed]),
         Moves(sum(x.added for x in moves), sum(x.removed for x in moves), sum(x.changed for x in moves)),
     )
 
 
-def _add(sides: Sequence[Side]) -> Side:
+def add_sides(sides: Sequence[Side]) -> Side:
+    """Several sides as one."""
     names = dict.fromkeys(name for side in sides for name in side.nulls)
     summed = dict.fromkeys(name for side in sides for name in side.sums)
     return Side(
