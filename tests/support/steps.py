@@ -126,6 +126,14 @@ def processes_of(context: StepContext) -> list[psutil.Process]:
     return found
 
 
+def runs(process: psutil.Process) -> bool:
+    """False also for a process that has ended, and that nobody has asked for its end yet."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def effects(file: Path) -> int:
     """How often a job has had its effect: the lines that it appended to a file."""
     return len(file.read_text(encoding="utf-8").splitlines()) if file.exists() else 0

@@ -63,11 +63,10 @@ def test_crash_at_any_write_is_invisible_collected_and_can_be_repeated(make_tabl
     home = str(table.lake.settings.home)
     catalog = table.lake.catalog("lake")
     catalog.create_namespace_if_not_exists("icdc")
-    stem = table.name.rsplit(".", 1)[1]
+    others = set(catalog.list_tables("icdc"))
 
     def registered() -> list[str]:
-        prefix = f"{stem}_"
-        return [name for _, name in catalog.list_tables("icdc") if name.startswith(prefix)]
+        return [name for _, name in set(catalog.list_tables("icdc")) - others]
 
     deaths = 0
     survived = False

@@ -12,6 +12,7 @@ import pytest
 from calve.lake.catalogs import Lake
 from calve.settings import Settings
 from calve.steps.contract import Ending
+from support.steps import runs
 
 if TYPE_CHECKING:
     from .conftest import Begin
@@ -75,7 +76,7 @@ def test_a_cancelled_step_takes_its_spark_along(sql_step: Begin) -> None:
     family = psutil.Process(step.pid).children(recursive=True)
     assert any("java" in process.name() for process in family)
     step.cancel()
-    assert not any(process.is_running() for process in family)
+    assert not any(runs(process) for process in family)
 
 
 def test_a_spark_that_does_not_come_up_is_a_platform_error(sql_step: Begin) -> None:
