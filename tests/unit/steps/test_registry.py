@@ -14,9 +14,10 @@ import pytest
 from calve.errors import FailedError
 from calve.steps import registry
 from calve.steps.contract import Ending, Finished, Running
+from calve.steps.process.wrapper import RECORD_FILE
 from calve.steps.registry import RegisteredTypes
 from calve.workflow.definition import STEP_TYPES, load_yaml
-from support.steps import make_context, run_to_end
+from support.steps import make_context, run_to_end, until
 
 pytestmark = pytest.mark.slow
 
@@ -116,6 +117,8 @@ def test_the_example_package_brings_a_type_of_its_own(site: Path, tmp_path: Path
     async def start_and_cancel() -> Running | Finished:
         started = await found.start(context)
         assert isinstance(started, Running)
+        # Without its handle a job is found by what it runs with, once it does.
+        await until((Path(queue) / context.attempt_uuid / RECORD_FILE).exists, "the job")
         await found.cancel(context, {})
         return await found.poll(context, started.handle)
 

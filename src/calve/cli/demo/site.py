@@ -26,7 +26,7 @@ _SUCCEEDED = "SUCCEEDED"
 #: Spark's own 200 are for clusters: each task of a shuffle would write as many files.
 _CONF = {"spark.sql.shuffle.partitions": "8"}
 _FEW_ROWS = 100_000
-#: With few rows the JVM would spend half of all time on making code fast that hardly runs again.
+#: With few rows the JVM would spend much of its time on making code fast that hardly runs again.
 _FEW_ROWS_CONF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 #: Told what a run is doing, as it changes.
