@@ -23,6 +23,8 @@ from calve.ledger.writes import note_begun, note_landed
 from support.faults import Died, die_after, die_before
 from support.ledgers import added, append, code_of, head, make_ledger, make_table, rows
 
+pytestmark = pytest.mark.slow
+
 CHUNK = "backfill-7/0/3.1/capture"
 RUN = "backfill-7.w/1/capture"
 

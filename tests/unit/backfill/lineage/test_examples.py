@@ -12,6 +12,8 @@ from calve.cli.definitions import load_file
 from calve.lake.catalogs import Lake
 from calve.steps.registry import RegisteredTypes
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
