@@ -32,7 +32,7 @@ from calve.backfill.store import (
 )
 from calve.backfill.world import check_world
 from calve.engine.actions.control import latest_run
-from calve.engine.catalog.rows import find_locked
+from calve.engine.catalog.rows import has_workflow
 from calve.engine.model.requests import RestartRequest, StartRequest
 from calve.engine.model.statuses import RunStatus
 from calve.engine.orchestrator import Orchestrator
@@ -264,8 +264,8 @@ class Backfills:
 
     def _chunk_workflows(self, backfill: Backfill) -> Sequence[str]:
         names = [backfill.chunk_workflow(ordinal) for ordinal in range(len(backfill.plan.stages))]
-        with self._database.write() as connection:
-            return [name for name in names if find_locked(connection, name) is not None]
+        with self._database.read() as connection:
+            return [name for name in names if has_workflow(connection, name)]
 
 
 def _is_over(connection: Connection, workflow_id: str, instance_id: int) -> bool:

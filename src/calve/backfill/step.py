@@ -11,6 +11,7 @@ from calve.backfill.stages.running import progress, restart_failed
 from calve.backfill.stages.work import Work, load_work
 from calve.backfill.statuses import BackfillStatus, Phase, refusal
 from calve.backfill.store import change_status, read_backfill, read_stages
+from calve.engine.catalog.rows import has_workflow
 from calve.engine.orchestrator import Orchestrator
 from calve.errors import CalveError, UnreachableError
 from calve.steps.contract import Ending, Finished, Handle, Options, Running, SignalToSend, StepContext
@@ -122,11 +123,9 @@ def _stop(context: StepContext) -> None:
 
 def stop_chunks(work: Work) -> None:
     """Stop all that runs for a stage."""
-    from calve.engine.catalog.rows import find_locked
-
     author = work.backfill.author
     for workflow_id in (work.backfill.chunk_workflow(work.stage.ordinal), work.backfill.jobs_workflow):
-        with work.orchestrator.database.write() as connection:
-            there = find_locked(connection, workflow_id) is not None
+        with work.orchestrator.database.read() as connection:
+            there = has_workflow(connection, workflow_id)
         if there:
             work.orchestrator.end_workflow(workflow_id, author)

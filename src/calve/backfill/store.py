@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, and_, insert, select, update
 
 from calve.backfill.plan import ChunkPlan, Plan
 from calve.backfill.records import Backfill, Chunk, Stage, StageState
@@ -206,12 +206,6 @@ def read_chunks(connection: Connection, backfill_id: int, stage: int | None = No
         query = query.where(backfill_chunks.c.stage == stage)
     newest = {(row.stage, row.ordinal): chunk_of(row) for row in connection.execute(query)}
     return list(newest.values())
-
-
-def count_rounds(connection: Connection, backfill_id: int) -> int:
-    """How many rounds the stage with the most of them took."""
-    query = select(func.max(backfill_chunks.c.round)).where(backfill_chunks.c.backfill_id == backfill_id)
-    return connection.execute(query).scalar() or 0
 
 
 def live_stages(

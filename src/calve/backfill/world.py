@@ -25,7 +25,7 @@ def check_targets(lake: Lake, stage: StagePlan) -> None:
     """Refuse targets that were made anew, or whose schema has changed. Raises PLAN_STALE."""
     for target in stage.targets:
         table = _check_uuid(lake, target.table, target.uuid)
-        schema_id = table.metadata.raw.get("current-schema-id", 0)
+        schema_id = table.metadata.current_schema_id
         if schema_id != target.schema_id:
             raise _stale(
                 f"the schema of {target.table} has changed: it is {schema_id}, and was {target.schema_id}"

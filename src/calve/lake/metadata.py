@@ -189,7 +189,13 @@ class TableMetadata:
         )
         if noted is not None:
             return noted
-        return self.schemas[self.raw.get("current-schema-id", next(iter(self.schemas)))]
+        return self.schemas[self.current_schema_id]
+
+    @property
+    def current_schema_id(self) -> int:
+        """The schema that new rows are written with."""
+        found: int = self.raw.get("current-schema-id", next(iter(self.schemas)))
+        return found
 
     @cached_property
     def specs(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from calve.errors import CalveError, ConflictError, RefusedError, UsageError
+from calve.errors import CalveError, RefusedError, UsageError
 from calve.lake import ChangePlan, Lake, plan_changes, verify_changes
 from calve.lake.live import LiveRequest
 from calve.lake.model import Mode, Segment
@@ -19,6 +19,7 @@ from calve.lake.tables import SourceTable, open_table
 from calve.ledger.abandoned import IsAbandoned, Stranded, find_stranded
 from calve.ledger.asks import Source
 from calve.ledger.chain import Chain
+from calve.ledger.contending import take_in_rounds
 from calve.ledger.extents import Extent, SourceNet
 from calve.ledger.options import CaptureOptions
 from calve.ledger.records import CaptureRecord, Position
@@ -26,8 +27,6 @@ from calve.ledger.store import MovedError, NewCapture, Store
 from calve.ledger.writing import LivePlan, Plan, Writer, change_request, salt_of, write_tables
 from calve.state.clock import expiry_of
 from calve.state.schema import chains
-
-_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +57,7 @@ class FixedTaker:
         same consumer that an ended run has left is released, or taken over if writes under it have landed.
         Raises CAPTURE_OPEN if another run is at work for the consumer.
         """
-        for _ in range(_ROUNDS):
-            try:
-                return self._attempt(ask, is_abandoned)
-            except MovedError:
-                continue
-        raise ConflictError(
-            "CAPTURE_CONTENDED",
-            f"other processes took captures for consumer {ask.consumer} in {_ROUNDS} rounds",
-            "capture again, or with fewer processes at once",
-        )
+        return take_in_rounds(ask.consumer, lambda: self._attempt(ask, is_abandoned))
 
     def _attempt(self, ask: FixedAsk, is_abandoned: IsAbandoned | None) -> CaptureRecord:
         tables = [open_table(self._lake, source.table) for source in ask.sources]

@@ -20,6 +20,7 @@ from calve.ledger.abandoned import IsAbandoned, find_stranded
 from calve.ledger.asks import Source
 from calve.ledger.chain import Chain
 from calve.ledger.choosing import Adopt, Ask, Spot, Take, choose
+from calve.ledger.contending import take_in_rounds
 from calve.ledger.holds import hold_of
 from calve.ledger.records import CaptureRecord, Position, SourceRecord
 from calve.ledger.renamed import open_source
@@ -27,9 +28,6 @@ from calve.ledger.store import MovedError, NewCapture, Store
 from calve.ledger.writing import Writer, plan_tables, salt_of, write_tables
 from calve.state.clock import expiry_of, now_ms
 from calve.state.schema import chains
-
-# Each round that is lost means that another process took a capture of the same consumer.
-_ROUNDS = 100
 
 
 class Taker:
@@ -43,16 +41,7 @@ class Taker:
     def take(self, ask: Ask, is_abandoned: IsAbandoned | None = None) -> CaptureRecord:
         """The capture for a request, with its tables written. `is_abandoned` says of a run whether
         it has ended, so that its open capture may be released or taken over."""
-        for _ in range(_ROUNDS):
-            try:
-                return self._attempt(ask, is_abandoned)
-            except MovedError:
-                continue
-        raise ConflictError(
-            "CAPTURE_CONTENDED",
-            f"other processes took captures for consumer {ask.consumer} in {_ROUNDS} rounds",
-            "capture again, or with fewer processes at once",
-        )
+        return take_in_rounds(ask.consumer, lambda: self._attempt(ask, is_abandoned))
 
     def _attempt(self, ask: Ask, is_abandoned: IsAbandoned | None) -> CaptureRecord:
         spots, open_captures = self._look(ask, self._open(ask.sources))

@@ -212,10 +212,6 @@ class WorkflowTables:
         """The capture steps that take the changes of a table."""
         return tuple(x for x in self.captures if any(source.table == table for source in x.sources))
 
-    def unknown_of(self, direction: Direction) -> tuple[Unknown, ...]:
-        """What could not be told of the reads, or of the writes."""
-        return tuple(found for found in self.unknown if direction in found.directions)
-
     def to_json(self) -> dict[str, Any]:
         """The tables for programs."""
         return {

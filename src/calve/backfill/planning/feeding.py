@@ -8,11 +8,12 @@ from typing import Any
 from calve.backfill.chunking import cut, files_per_chunk, join
 from calve.backfill.plan import ChunkPlan, Feeding, SourcePlan
 from calve.backfill.planning.choosing import Chosen
-from calve.backfill.planning.columns import WantedRange, column_of
+from calve.backfill.planning.columns import WantedRange, column_of, require_column
 from calve.errors import UsageError
 from calve.lake import Lake, SourceTable, open_table
 from calve.lake.amounts import Amount
 from calve.lake.live_amounts import measure_ranges
+from calve.lake.model import RangeColumn
 
 _REMOVING = frozenset({"overwrite", "delete"})
 
@@ -54,20 +55,16 @@ def plan_sources(
     planned = []
     for table, consumers in captured:
         name = str(table.name)
-        try:
-            found = column_of(table, column)
-        except UsageError:
-            if name in required:
-                raise
-            found = None
-        if found is None and name in required:
-            raise UsageError(
-                "COLUMN_UNKNOWN",
-                f"{name} is not partitioned by time, and no column is given for the range",
-                "give --column",
-            )
+        found = require_column(table, column) if name in required else _column_if_any(table, column)
         planned.append(SourcePlan(name, table.uuid, None if found is None else found.name, consumers))
     return tuple(planned)
+
+
+def _column_if_any(table: SourceTable, column: str | None) -> RangeColumn | None:
+    try:
+        return column_of(table, column)
+    except UsageError:
+        return None
 
 
 def plan_chunks(

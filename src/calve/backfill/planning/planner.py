@@ -19,7 +19,7 @@ from calve.backfill.planning.feeding import (
 )
 from calve.backfill.planning.speed import rows_per_second
 from calve.backfill.planning.targets import plan_targets
-from calve.backfill.request import BackfillRequest
+from calve.backfill.request import ALL, BackfillRequest
 from calve.engine.catalog.versions import load_definition
 from calve.errors import UsageError
 from calve.ledger.ledger import Ledger
@@ -119,7 +119,7 @@ class Planner:
             try:
                 stages.append(self._one_downstream(chosen, frozenset(read), after, request, wanted))
             except UsageError as error:
-                if len(request.downstream) and request.downstream != ("all",):
+                if request.downstream != (ALL,):
                     raise
                 left_out.append(f"'{chosen.workflow_id}' is left out: {error.message} ({error.remedy})")
         return stages, left_out

@@ -36,7 +36,7 @@ def plan_targets(
         if on_branch:
             _require_branch(chosen.workflow_id, write)
         why_not = _why_not_cleared(table, lineage, column) if clear else "rows of the range are to stay"
-        schema_id = table.metadata.raw.get("current-schema-id", 0)
+        schema_id = table.metadata.current_schema_id
         name = None if why_not is not None or column is None else column.name
         targets.append(TargetPlan(write.table, table.uuid, schema_id, name, why_not))
     return tuple(targets)
@@ -69,7 +69,7 @@ def _open(lake: Lake, workflow_id: str, name: str) -> SourceTable:
 def _why_not_cleared(table: SourceTable, lineage: Lineage, column: RangeColumn | None) -> str | None:
     if column is None:
         return "the range is of no column"
-    schema = table.metadata.schemas[table.metadata.raw.get("current-schema-id", 0)]
+    schema = table.metadata.schema_of(None)
     found = find_column(schema, column.name)
     if found is None:
         return f"it has no column {column.name}"

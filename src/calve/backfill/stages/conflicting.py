@@ -13,12 +13,11 @@ from calve.backfill.stages.work import Work
 from calve.backfill.store import read_chunks
 from calve.errors import NotFoundError
 from calve.lake import SourceTable
+from calve.lake.commits import MAIN
 from calve.lake.deletes import PartitionKey
 from calve.lake.stats import describe_partition
 from calve.lake.touched import touched_by, touched_by_each
 from calve.spark.once.scope import STATEMENT_PROPERTY
-
-_MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,10 @@ class _Sides:
 
 def find_conflicts(work: Work, tables: Mapping[str, SourceTable]) -> Conflicts:
     """What has to be written again, over all targets of the stage: a chunk is written to all of them."""
+    if not any(_has_moved(work, name, table) for name, table in tables.items()):
+        return Conflicts()
     everything = replay_all(work)
     numbers = list(everything.replay)
-    moved = {name: table for name, table in tables.items() if _has_moved(work, name, table)}
-    if not moved:
-        return Conflicts()
     sides = {name: _sides(work, name, table, numbers) for name, table in tables.items()}
     if any(side.main & (side.cleared - frozenset().union(*side.chunks.values())) for side in sides.values()):
         # Rows came where the branch has none any more: which chunk they belong to cannot be told.
@@ -84,13 +82,13 @@ def _plan_together(sides: Mapping[str, _Sides]) -> dict[str, PublishPlan]:
 
 
 def _has_moved(work: Work, name: str, table: SourceTable) -> bool:
-    head = table.metadata.current_snapshot_id(_MAIN)
+    head = table.metadata.current_snapshot_id(MAIN)
     return head != work.state.targets[name].base and find_published(work, name, table) is None
 
 
 def _sides(work: Work, name: str, table: SourceTable, numbers: list[int]) -> _Sides:
-    base, branch = work.state.targets[name].base, work.state.branch or _MAIN
-    main = touched_by(table, base, table.metadata.current_snapshot_id(_MAIN))
+    base, branch = work.state.targets[name].base, work.state.branch or MAIN
+    main = touched_by(table, base, table.metadata.current_snapshot_id(MAIN))
     chunks: dict[int, set[PartitionKey]] = {number: set() for number in numbers}
     cleared: set[PartitionKey] = set()
     if branch in table.metadata.refs():

@@ -8,19 +8,18 @@ from calve.backfill.stages.work import Work
 from calve.backfill.statuses import refusal
 from calve.backfill.store import read_backfill
 from calve.lake import SourceTable
+from calve.lake.commits import MAIN
 from calve.ledger.holds import put_hold
-
-_MAIN = "main"
 
 
 def hold_consumers(work: Work, table: SourceTable) -> None:
     """Let the served consumers of a table see nothing after its head. Raises BACKFILL_CANCELLED."""
-    head = table.metadata.current_snapshot_id(_MAIN)
+    head = table.metadata.current_snapshot_id(MAIN)
     served = [consumer for consumer, name in work.stage.plan.served if name == str(table.name)]
     with work.orchestrator.database.write() as connection:
         refuse_cancelled(connection, work)
         for consumer in served:
-            put_hold(connection, consumer, table.uuid, _MAIN, work.backfill.id, head)
+            put_hold(connection, consumer, table.uuid, MAIN, work.backfill.id, head)
 
 
 def refuse_cancelled(connection: Connection, work: Work) -> None:

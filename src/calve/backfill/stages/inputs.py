@@ -16,11 +16,11 @@ from calve.backfill.stages.work import Work
 from calve.backfill.store import read_stages
 from calve.errors import FailedError
 from calve.lake import Segment, SourceTable, open_table
+from calve.lake.commits import MAIN
 from calve.ledger.holds import drop_hold, put_hold, settle_hold
 from calve.ledger.records import CaptureRecord
 from calve.steps.incremental.runs import abandonment
 
-_MAIN = "main"
 #: A table before and after what changed in it.
 Stretch = tuple[int | None, int | None]
 
@@ -57,9 +57,7 @@ def account_for_inputs(work: Work) -> None:
         stretch = Segment(*(work.state.inputs or {})[source.table])
         with work.orchestrator.database.write() as connection:
             for consumer in source.consumers:
-                settle_hold(
-                    connection, consumer, table.uuid, _MAIN, work.backfill.id, stretch, table.metadata
-                )
+                settle_hold(connection, consumer, table.uuid, MAIN, work.backfill.id, stretch, table.metadata)
 
 
 def _published(work: Work) -> dict[str, Stretch]:
@@ -96,9 +94,9 @@ def _hold_here(work: Work, consumer: str, table: SourceTable) -> None:
     with work.orchestrator.database.write() as connection:
         refuse_cancelled(connection, work)
         if reached is None:
-            drop_hold(connection, consumer, table.uuid, _MAIN, work.backfill.id)
+            drop_hold(connection, consumer, table.uuid, MAIN, work.backfill.id)
         else:
-            put_hold(connection, consumer, table.uuid, _MAIN, work.backfill.id, reached)
+            put_hold(connection, consumer, table.uuid, MAIN, work.backfill.id, reached)
 
 
 def _stretch(work: Work, source: SourcePlan, table: SourceTable, published: Stretch) -> Stretch:

@@ -17,7 +17,7 @@ from calve.backfill.stages.work import Work
 from calve.backfill.statuses import Phase
 from calve.backfill.store import add_chunks, read_chunks
 from calve.backfill.world import check_targets
-from calve.engine.catalog.rows import find_locked
+from calve.engine.catalog.rows import has_workflow
 from calve.engine.catalog.versions import load_definition
 from calve.lake import open_table
 from calve.lake.branches import create_branch, set_property
@@ -89,10 +89,10 @@ def push_chunk_workflow(work: Work) -> None:
     """The workflow whose instances are the chunks; the same version of the definition as was planned."""
     workflow_id = work.backfill.chunk_workflow(work.stage.ordinal)
     plan = work.stage.plan
-    with work.orchestrator.database.write() as connection:
-        there = find_locked(connection, workflow_id)
+    with work.orchestrator.database.read() as connection:
+        there = has_workflow(connection, workflow_id)
         definition = load_definition(connection, plan.workflow_id, plan.version)
-    if there is None:
+    if not there:
         copy = chunk_definition(definition, workflow_id, work.backfill.concurrency)
         work.orchestrator.push(copy, work.backfill.author)
 

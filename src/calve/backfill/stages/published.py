@@ -5,14 +5,13 @@ from __future__ import annotations
 from calve.backfill.spark.targets import BACKFILL_PROPERTY
 from calve.backfill.stages.work import Work
 from calve.lake import Segment, SourceTable
-
-_MAIN = "main"
+from calve.lake.commits import MAIN
 
 
 def find_published(work: Work, name: str, table: SourceTable) -> Segment | None:
     """What this round has published to a table already, before a crash or just now."""
     metadata, base = table.metadata, work.state.targets[name].base
-    main, branch = metadata.current_snapshot_id(_MAIN), work.state.branch
+    main, branch = metadata.current_snapshot_id(MAIN), work.state.branch
     if main is None or branch is None:
         return None
     for snapshot in metadata.ancestry(main):

@@ -17,8 +17,8 @@ from calve.backfill.world import check_targets
 from calve.errors import CalveError, FailedError
 from calve.lake import Segment, SourceTable, open_table
 from calve.lake.branches import drop_branch, fast_forward
+from calve.lake.commits import MAIN
 
-_MAIN = "main"
 MOST_ROUNDS = 5
 
 
@@ -77,13 +77,13 @@ def _publish_one(work: Work, name: str, table: SourceTable) -> Segment | None:
     """What was published to a table; None if it is to be looked at again."""
     base, branch = work.state.targets[name].base, work.state.branch
     if branch is None:
-        return Segment(base, table.metadata.current_snapshot_id(_MAIN))
+        return Segment(base, table.metadata.current_snapshot_id(MAIN))
     if branch not in table.metadata.refs() and base is None:
         return Segment(None, None)
     hold_consumers(work, table)
     if _has_moved_on(table):
         return None
-    head = table.metadata.current_snapshot_id(_MAIN)
+    head = table.metadata.current_snapshot_id(MAIN)
     if head == base:
         return Segment(base, fast_forward(table, branch, base))
     job = {
@@ -92,7 +92,7 @@ def _publish_one(work: Work, name: str, table: SourceTable) -> Segment | None:
         "branch": branch,
         "base_snapshot": base,
         "keep": None,
-        "target_branch": _MAIN,
+        "target_branch": MAIN,
         "marker": work.marker("publish"),
     }
     if run_job(work, f"publish/{name}/{head}", job) is None:
@@ -102,8 +102,8 @@ def _publish_one(work: Work, name: str, table: SourceTable) -> Segment | None:
 
 def _has_moved_on(table: SourceTable) -> bool:
     """Whether main has moved since the table was opened."""
-    opened = table.metadata.current_snapshot_id(_MAIN)
-    return table.refresh().metadata.current_snapshot_id(_MAIN) != opened
+    opened = table.metadata.current_snapshot_id(MAIN)
+    return table.refresh().metadata.current_snapshot_id(MAIN) != opened
 
 
 def _replay(work: Work, conflicts: Conflicts) -> Work:

@@ -35,11 +35,8 @@ def run_chunks(work: Work) -> Work | None:
         _queue(work, waiting[:_AT_ONCE])
         return None
     failed = [chunk for chunk in chunks if _is_over(chunk) and chunk.status != RunStatus.SUCCEEDED]
-    met = [chunk for chunk in failed if _met_another(work, chunk)]
-    if met:
-        for chunk in met:
-            work.say(f"chunk {chunk.ordinal} met another writer, and runs again")
-            _restart(work, chunk, f"after {_runs(work, chunk)}")
+    going_on = [chunk for chunk in failed if _went_on(work, chunk)]
+    if going_on:
         return None
     if all(_is_over(chunk) for chunk in chunks):
         if failed:
@@ -70,21 +67,17 @@ def _restart(work: Work, chunk: Chunk, why: str) -> None:
     )
 
 
-def _met_another(work: Work, chunk: Chunk) -> bool:
-    """Whether a chunk failed only because another one was writing: then it is tried again, not for ever."""
-    found = _summary(work, chunk)
-    codes = {step["error"].get("code") for step in found["steps"].values() if step.get("error")}
-    return codes == {WRITE_CONFLICT} and found["run_id"] < _MOST_RUNS
-
-
-def _runs(work: Work, chunk: Chunk) -> int:
-    return int(_summary(work, chunk)["run_id"])
-
-
-def _summary(work: Work, chunk: Chunk) -> dict[str, Any]:
+def _went_on(work: Work, chunk: Chunk) -> bool:
+    """Let a chunk that failed only because another one was writing run again; true if it does."""
     assert chunk.instance_id is not None
     with work.orchestrator.database.read() as connection:
-        return run_summary(connection, chunk.workflow_id, chunk.instance_id)
+        found = run_summary(connection, chunk.workflow_id, chunk.instance_id)
+    codes = {step["error"].get("code") for step in found["steps"].values() if step.get("error")}
+    if codes != {WRITE_CONFLICT} or found["run_id"] >= _MOST_RUNS:
+        return False
+    work.say(f"chunk {chunk.ordinal} met another writer, and runs again")
+    _restart(work, chunk, f"after {found['run_id']}")
+    return True
 
 
 def progress(work: Work) -> dict[str, Any]:

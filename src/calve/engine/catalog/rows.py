@@ -55,6 +55,11 @@ def try_lock_workflow(connection: Connection, workflow_id: str) -> WorkflowRow |
     return None if found is None else _from(found)
 
 
+def has_workflow(connection: Connection, workflow_id: str) -> bool:
+    """Whether a workflow is there."""
+    return connection.execute(_READ, {"id": workflow_id}).first() is not None
+
+
 def find_locked(connection: Connection, workflow_id: str) -> WorkflowRow | None:
     """A workflow as `lock_workflow` gives it; None if there is none."""
     found = connection.execute(_LOCK, {"id": workflow_id}).first()
