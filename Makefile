@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 BENCH_VENV  := .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
-# Tests that share one Spark or one database server run one after the other, all others side by side.
+# What a fast run leaves out.
 SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
@@ -30,8 +30,7 @@ test: install ## Check style, types and imports, and run all tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --cov --cov-report= -m "$(SERVERS)"
-	$(BIN)/pytest --cov --cov-append --numprocesses auto -m "not ($(SERVERS))"
+	$(BIN)/pytest --cov --numprocesses auto --dist loadgroup
 
 test-fast: install ## Run the tests that start no JVM and no database server.
 	$(BIN)/pytest --numprocesses auto --hypothesis-profile=fast -m "not ($(SERVERS) or slow)" tests/unit

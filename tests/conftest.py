@@ -47,12 +47,18 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what their fixtures start, so that no mark can be forgotten."""
+    """Mark tests by what their fixtures start, so that no mark can be forgotten.
+
+    With several processes, one of them runs all that needs Spark: a machine has room for one JVM.
+    """
     for item in items:
         for fixture, mark in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
+        if any(item.get_closest_marker(mark) for mark in ("jvm", "rest")):
+            item.add_marker(pytest.mark.xdist_group("jvm"))
 
 
 @pytest.fixture(autouse=True)

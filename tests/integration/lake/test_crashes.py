@@ -63,6 +63,7 @@ def test_crash_at_any_write_is_invisible_collected_and_can_be_repeated(make_tabl
     home = str(table.lake.settings.home)
     catalog = table.lake.catalog("lake")
     catalog.create_namespace_if_not_exists("icdc")
+    collect_orphans(table.lake, IcdcSettings(), (), timedelta(0))
     others = set(catalog.list_tables("icdc"))
 
     def registered() -> list[str]:
