@@ -13,11 +13,9 @@ from sqlalchemy import (
     Table,
     Text,
     cast,
-    create_engine,
     insert,
     literal,
     select,
-    text,
     true,
     update,
 )
@@ -29,6 +27,7 @@ from benchmarks.engine.site import AUTHOR, Site, open_site
 from benchmarks.engine.step_types import NOOP
 from benchmarks.engine.stores import Store
 from benchmarks.report import Result, Target
+from benchmarks.settling import settle
 from calve.engine.model.requests import Started
 from calve.engine.views.pages import PageRequest
 from calve.engine.views.run_documents import instances_page
@@ -141,7 +140,7 @@ def _copy_run(site: Site, template: Started, count: int) -> None:
             .where(workflows.c.workflow_id == template.workflow_id)
             .values(latest_instance_id=latest + count)
         )
-    _settle(site)
+    settle(site.database)
 
 
 def _copy_row(connection: Connection, template: Started, latest: int, count: int) -> None:
@@ -158,14 +157,3 @@ def _insert(
     names = [column.name for column in table.columns if column.name not in left_out]
     columns = [values.get(name, table.c[name]) for name in names]
     connection.execute(insert(table).from_select(names, rows.add_columns(*columns)))
-
-
-def _settle(site: Site) -> None:
-    """Do at once what the databases do by themselves while such a crowd gathers."""
-    housekeeping = "PRAGMA wal_checkpoint(TRUNCATE)" if site.database.is_sqlite else "VACUUM ANALYZE"
-    engine = create_engine(site.database.url, isolation_level="AUTOCOMMIT")
-    try:
-        with engine.connect() as connection:
-            connection.execute(text(housekeeping))
-    finally:
-        engine.dispose()

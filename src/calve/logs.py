@@ -44,7 +44,10 @@ def configure(level: str | None = None) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+                # Values of variables would take seconds to print, and may be secrets.
+                structlog.dev.ConsoleRenderer(
+                    colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+                ),
             ],
             foreign_pre_chain=[
                 structlog.stdlib.add_logger_name,

@@ -45,17 +45,30 @@ class JavaTable:
         )
         deletes.commit()
 
-    def upsert(self, row: Mapping[str, Any], key: str, like: Any) -> None:
-        """Commit a row together with the equality delete of older ones with its key, as Flink does."""
+    def upsert(self, row: Mapping[str, Any], key: str) -> None:
+        """Commit a row together with the equality delete of older ones with its key, as Flink does.
+
+        Both are in the partition that the row belongs to.
+        """
         table = self.load()
-        place = self._place(table, None, like)
+        record = self._record(table.schema().asStruct(), row)
+        place = self._place_of(table, record)
         writer = self._builder(table, "PARQUET").build().newDataWriter(self._output(table, "PARQUET"), *place)
-        writer.write(self._record(table.schema().asStruct(), row))
+        writer.write(record)
         writer.close()
         delta = table.newRowDelta()
         delta.addRows(writer.toDataFile())
         delta.addDeletes(self._equality_deletes(table, [{key: row[key]}], place, "PARQUET"))
         delta.commit()
+
+    def _place_of(self, table: Any, record: Any) -> tuple[Any, Any]:
+        """The current partition spec, and the partition in it that a row belongs to."""
+        spec, schema = table.spec(), table.schema()
+        if not spec.isPartitioned():
+            return spec, None
+        key = self._iceberg.PartitionKey(spec, schema)
+        key.partition(self._iceberg.data.InternalRecordWrapper(schema.asStruct()).wrap(record))
+        return spec, key
 
     def _place(self, table: Any, partition: Mapping[str, Any] | None, like: Any) -> tuple[Any, Any]:
         """A partition spec, and a partition of it."""

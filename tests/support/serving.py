@@ -14,6 +14,7 @@ from calve.server.app import create_app
 from calve.server.serving import Serving
 from calve.settings import load_settings
 from calve.state.database import Database
+from calve.ui.site import add_pages
 from support.states import place_state
 
 DEADLINE_S = 60
@@ -28,7 +29,7 @@ def running_server(home: Path, with_engine: bool = True) -> Iterator[str]:
         place_state(home)
     database = Database(settings.state_url)
     api = settings.api.model_copy(update={"port": 0})
-    serving = Serving(create_app(Orchestrator(settings, database)), api)
+    serving = Serving(add_pages(create_app(Orchestrator(settings, database))), api)
     engine = Engine(settings, database)
     if with_engine:
         engine.start()

@@ -35,7 +35,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 def _stage_lines(stage: StagePlan, at: int) -> Iterator[str]:
     after = f", after {', '.join(str(x + 1) for x in stage.after)}" if stage.after else ""
     yield f"{at + 1}. {stage.workflow_id} (version {stage.version}){after}"
-    yield f"   gets: {_feeding(stage)}"
+    yield f"   gets: {feeding_text(stage)}"
     for source in stage.sources:
         yield f"   reads: {source.table}" + (f" by {source.column}" if source.column else "")
     for target in stage.targets:
@@ -52,7 +52,8 @@ def _stage_lines(stage: StagePlan, at: int) -> Iterator[str]:
         )
 
 
-def _feeding(stage: StagePlan) -> str:
+def feeding_text(stage: StagePlan) -> str:
+    """What a stage gets to process."""
     if stage.feeding is Feeding.PARAMS:
         return "the range by its params"
     if stage.feeding is Feeding.NET:

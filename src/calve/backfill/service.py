@@ -88,8 +88,14 @@ class Backfills:
 
     def list_all(self, limit: int = 100) -> list[Json]:
         """The newest backfills."""
+        found: list[Json] = self.list_page(limit)["backfills"]
+        return found
+
+    def list_page(self, limit: int = 100, cursor: str | None = None) -> Json:
+        """The newest backfills after `cursor`, which is `next_cursor` of the page before."""
         with self._database.read() as connection:
-            return [backfill_summary(found) for found in list_backfills(connection, limit=limit)]
+            found, following = list_backfills(connection, limit, cursor)
+        return {"backfills": [backfill_summary(one) for one in found], "next_cursor": following}
 
     def status(self, backfill_id: int) -> Json:
         """How a backfill stands, with stages and chunks."""

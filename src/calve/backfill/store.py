@@ -12,10 +12,13 @@ from calve.backfill.plan import ChunkPlan, Plan
 from calve.backfill.records import Backfill, Chunk, Stage, StageState
 from calve.backfill.rows import backfill_of, chunk_of, dump, stage_of, state_text
 from calve.backfill.statuses import BackfillStatus, Phase, may_enter, require_move
+from calve.engine.views.newest import read_newest
 from calve.errors import ConflictError, FailedError, NotFoundError
 from calve.state.backfill import backfill_chunks, backfill_stages, backfills
 from calve.state.clock import now_ms
 from calve.state.orchestration import runs
+
+BACKFILLS_LIMIT = 1_000
 
 
 def add_backfill(
@@ -69,12 +72,20 @@ def read_backfill(connection: Connection, backfill_id: int, lock: bool = False) 
     return backfill_of(row)
 
 
-def list_backfills(connection: Connection, *, live: bool = False, limit: int = 100) -> list[Backfill]:
-    """The newest backfills; with `live` only those that are under way."""
-    query = select(backfills).order_by(backfills.c.id.desc()).limit(limit)
-    if live:
-        over = (BackfillStatus.DONE.value, BackfillStatus.CANCELLED.value, BackfillStatus.PLANNED.value)
-        query = query.where(backfills.c.status.not_in(over))
+def list_backfills(
+    connection: Connection, limit: int = 100, cursor: str | None = None
+) -> tuple[list[Backfill], str | None]:
+    """The newest backfills after `cursor`, and the cursor of those after them."""
+    rows, following = read_newest(
+        connection, select(backfills), [backfills.c.id], limit, BACKFILLS_LIMIT, cursor
+    )
+    return [backfill_of(row) for row in rows], following
+
+
+def live_backfills(connection: Connection) -> list[Backfill]:
+    """All backfills that are under way, the newest first."""
+    over = (BackfillStatus.DONE.value, BackfillStatus.CANCELLED.value, BackfillStatus.PLANNED.value)
+    query = select(backfills).where(backfills.c.status.not_in(over)).order_by(backfills.c.id.desc())
     return [backfill_of(row) for row in connection.execute(query)]
 
 
@@ -214,7 +225,7 @@ def live_stages(
     """The stages of backfills under way on any of these workflows."""
     return [
         (backfill, stage)
-        for backfill in list_backfills(connection, live=True)
+        for backfill in live_backfills(connection)
         if backfill.id != but_not
         for stage in read_stages(connection, backfill)
         if stage.plan.workflow_id in workflows and stage.phase is not Phase.PUBLISHED

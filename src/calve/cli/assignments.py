@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calve.errors import UsageError
-from calve.workflow.params import ParamDefinition, ParamType
+from calve.workflow.params.texts import param_from_text, signal_value_from_text
 
 
 def split_assignments(arguments: Sequence[str]) -> dict[str, str]:
@@ -25,39 +25,11 @@ def split_assignments(arguments: Sequence[str]) -> dict[str, str]:
 def read_params(arguments: Sequence[str], declared: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Params in Maestro's form: of the declared type, or of the type that the text looks like."""
     return {
-        name: _read_param(name, text, declared.get(name)).to_json()
+        name: param_from_text(name, text, declared.get(name)).to_json()
         for name, text in split_assignments(arguments).items()
     }
 
 
 def read_signal_params(arguments: Sequence[str]) -> dict[str, str | int]:
     """Params of a signal, which are texts and whole numbers."""
-    found: dict[str, str | int] = {}
-    for name, text in split_assignments(arguments).items():
-        value = _scalar(text)
-        found[name] = value if isinstance(value, int) and not isinstance(value, bool) else text
-    return found
-
-
-def _read_param(name: str, text: str, declared: Mapping[str, Any] | None) -> ParamDefinition:
-    if declared is None:
-        return ParamDefinition.infer(name, _scalar(text))
-    type_ = ParamType.parse(declared["type"])
-    if type_ is ParamType.STRING:
-        return ParamDefinition(name=name, type=type_, value=text)
-    value = _scalar(text)
-    if type_ is ParamType.MAP:
-        return ParamDefinition.infer(name, value, type=type_)
-    return ParamDefinition(name=name, type=type_, value=value)
-
-
-def _scalar(text: str) -> Any:
-    """What a text means in YAML; a text that means nothing there is itself."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        value = YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, ValueError):
-        return text
-    return value if isinstance(value, bool | int | float | str | list | dict) else text
+    return {name: signal_value_from_text(text) for name, text in split_assignments(arguments).items()}

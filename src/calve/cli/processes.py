@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calve.cli import output
+from calve.errors import UnreachableError
 from calve.settings import ApiSettings, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ PortOption = Annotated[
 
 
 def server(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
-    """Serve the REST API. It runs nothing itself: start workers beside it, or use `calve dev`.
+    """Serve the pages and the API. It runs nothing itself: start workers beside it, or use `calve dev`.
 
     Example: calve server --port 8080
     """
@@ -51,15 +52,29 @@ def worker(json_output: output.JsonOption = False) -> None:
 
 
 def dev(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
-    """Serve the API and run an engine, in one process.
+    """Serve the pages and the API, and run an engine, in one process.
 
     Example: calve dev --port 8080
     """
-    settings = _with_address(load_settings(), host, port)
+    run_dev(_with_address(load_settings(), host, port), json_output)
+
+
+def run_dev(settings: Settings, json_output: bool = False) -> None:
+    """Serve and run until the process is told to end."""
     with _ended_by_signals(), _database(settings) as database:
         serving = _serving(settings, database)
         with _engine(settings, database):
             _serve(serving, "dev", json_output)
+
+
+def run_dev_anywhere(settings: Settings) -> None:
+    """The same on a free port, if the usual one is taken."""
+    try:
+        run_dev(settings)
+    except UnreachableError as error:
+        if error.code != "ADDRESS_TAKEN":
+            raise
+        run_dev(_with_address(settings, None, 0))
 
 
 def _wait_for_a_signal() -> None:
@@ -79,8 +94,9 @@ def _serving(settings: Settings, database: Database) -> Serving:
     from calve.engine.orchestrator import Orchestrator
     from calve.server.app import create_app
     from calve.server.serving import Serving
+    from calve.ui.site import add_pages
 
-    return Serving(create_app(Orchestrator(settings, database)), settings.api)
+    return Serving(add_pages(create_app(Orchestrator(settings, database))), settings.api)
 
 
 def _with_address(settings: Settings, host: str | None, port: int | None) -> Settings:

@@ -79,12 +79,16 @@ def locate_tables(lake: Lake, names: Iterable[TableName]) -> Places:
     return found
 
 
-def open_tables(lake: Lake, names: Iterable[str]) -> Mapping[str, SourceTable | CalveError]:
-    """The tables of some names, each opened once, or why it cannot be."""
+def open_tables(
+    lake: Lake,
+    names: Iterable[str],
+    read: Callable[[Located], SourceTable | CalveError] = Located.open,
+) -> Mapping[str, SourceTable | CalveError]:
+    """The tables of some names, each opened once, or why it cannot be; `read` may know some already."""
     resolved = {name: try_resolve(lake, name) for name in dict.fromkeys(names)}
     places = locate_tables(lake, [found for found in resolved.values() if isinstance(found, TableName)])
     located = [place for place in places.values() if isinstance(place, Located)]
-    opened = map_files(Located.open, located, located[0].location if located else "")
+    opened = map_files(read, located, located[0].location if located else "")
     tables = {place.name: table for place, table in zip(located, opened, strict=True)}
     return {
         name: found if isinstance(found, CalveError) else tables.get(found) or _error(places[found])

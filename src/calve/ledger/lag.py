@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,15 @@ def lags_of(
     lake: Lake, positions: Sequence[Position], open_captures: Sequence[CaptureRecord]
 ) -> list[ConsumerLag]:
     """The lag at each position; each table is opened once, and one that cannot be is reported, not raised."""
-    tables = open_tables(lake, (position.table_name for position in positions))
+    return lags_in(open_tables(lake, (x.table_name for x in positions)), positions, open_captures)
+
+
+def lags_in(
+    tables: Mapping[str, SourceTable | CalveError],
+    positions: Sequence[Position],
+    open_captures: Sequence[CaptureRecord],
+) -> list[ConsumerLag]:
+    """The lag at each position, in tables by the names that the positions have."""
     held: dict[int, list[str]] = defaultdict(list)
     for record in open_captures:
         for source in record.sources:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
-
 from calve import __version__
+from calve.server.describing import PREFIX, DescribedApp
 from calve.server.errors import handle_errors
-from calve.server.guards import BodyLimit, TokenCheck
+from calve.server.etags import ETags
+from calve.server.guards import BodyLimit, SameOrigin, TokenCheck
 from calve.server.hub import Hub
+from calve.server.json_bodies import JsonBodies
 from calve.server.routes import (
     actions,
     backfills,
@@ -28,9 +29,12 @@ from calve.server.routes import (
 )
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from calve.engine.orchestrator import Orchestrator
 
-PREFIX = "/api/v3"
+__all__ = ["PREFIX", "create_app"]
+
 _DESCRIPTION = """\
 Workflows, their instances, runs, steps and signals, on Maestro's paths.
 
@@ -57,13 +61,19 @@ _ROUTERS = (
 
 def create_app(orchestrator: Orchestrator) -> FastAPI:
     """The app over an orchestrator. It keeps nothing: any number of them may serve one state."""
-    app = FastAPI(title="Calve", version=__version__, description=_DESCRIPTION)
+    # Its own pages for /docs load scripts from elsewhere.
+    app = DescribedApp(
+        title="Calve", version=__version__, description=_DESCRIPTION, docs_url=None, redoc_url=None
+    )
     app.state.orchestrator = orchestrator
     app.state.hub = Hub(orchestrator.database)
     for module in _ROUTERS:
         app.include_router(module.router, prefix=PREFIX)
     handle_errors(app)
+    app.add_middleware(ETags)
+    app.add_middleware(JsonBodies)
     app.add_middleware(BodyLimit)
+    app.add_middleware(SameOrigin)
     token = orchestrator.settings.api.secret()
     if token:
         app.add_middleware(TokenCheck, token=token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -116,6 +117,14 @@ class BreakpointBody(Body):
     step_attempt_id: Counted | None = None
 
 
+class LoopBody(BaseModel):
+    """A loop step of an instance."""
+
+    workflow_id: str
+    instance_id: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    step_id: str = ""
+
+
 class PermitBody(Body):
     """How many steps with a tag may run at a time."""
 
@@ -145,14 +154,28 @@ def _read_param(name: str, value: Any) -> ParamDefinition:
     return ParamDefinition.infer(name, value)
 
 
-def _described(*media_types: str) -> Document:
-    """How the API describes a body that it reads as a text."""
-    content = {media_type: {"schema": {"type": "string"}} for media_type in media_types}
-    return {"requestBody": {"required": True, "content": content}}
+_JSON: Document = {"application/json": {"schema": {"type": "object"}}}
+_YAML: Document = {"application/yaml": {"schema": {"type": "string"}}}
 
 
-JSON_TEXT = _described("application/json", "application/yaml")
-YAML_TEXT = _described("application/yaml")
+def _described(content: Document) -> Document:
+    """How the API describes a body that it reads as a text; of its own for each route."""
+    return {"requestBody": {"required": True, "content": copy.deepcopy(content)}}
+
+
+def json_text() -> Document:
+    """A body in JSON."""
+    return _described(_JSON)
+
+
+def yaml_text() -> Document:
+    """A body in YAML."""
+    return _described(_YAML)
+
+
+def json_or_yaml_text() -> Document:
+    """A body in either, as its content type says."""
+    return _described(_JSON | _YAML)
 
 
 async def _text(request: Request) -> str:

@@ -59,7 +59,7 @@ def describe(
     """
     with database.read() as connection:
         lineage = load_lineage(connection, settings)
-        found = _find(lineage, Lake(settings), name, kind)
+        found = find_named(lineage, Lake(settings), name, kind)
         reaches = {
             one.value: lineage.upstream(found[1]) if one is Way.UPSTREAM else lineage.downstream(found[1])
             for one in ((way,) if way else Way)
@@ -71,7 +71,8 @@ def describe(
     return described
 
 
-def _find(lineage: Lineage, lake: Lake, name: str, kind: Kind | None) -> tuple[Kind, str]:
+def find_named(lineage: Lineage, lake: Lake, name: str, kind: Kind | None = None) -> tuple[Kind, str]:
+    """What a name is the name of, and the name in full. Raises as `describe` does."""
     if kind is Kind.WORKFLOW or (kind is None and name in lineage.workflows):
         return Kind.WORKFLOW, lineage.workflow(name).workflow_id
     try:
@@ -102,7 +103,7 @@ def _describe(lineage: Lineage, found: tuple[Kind, str], reaches: dict[str, Reac
         inside |= {node_id(Kind.TABLE, table) for table in reach.tables}
         inside |= {node_id(Kind.WORKFLOW, workflow) for workflow in reach.workflows}
     near = [x for x in lineage.workflows if node_id(Kind.WORKFLOW, x) in inside]
-    edges = [edge for edge in lineage.edges() if edge["from"] in inside and edge["to"] in inside]
+    edges = [edge for edge in lineage.edges(near) if edge["from"] in inside and edge["to"] in inside]
     described: Json = {"kind": kind.value, "name": name}
     if kind is Kind.WORKFLOW:
         described["workflow"] = lineage.workflow(name).to_json()

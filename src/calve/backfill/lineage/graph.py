@@ -135,9 +135,10 @@ class Lineage:
             x for found in self._workflows.values() for x in found.columns if x.source_table == table
         )
 
-    def edges(self) -> list[dict[str, Any]]:
-        """Who reads, writes and calls what, for programs."""
-        return [edge for found in self._workflows.values() for edge in _edges(found)]
+    def edges(self, workflow_ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
+        """Who reads, writes and calls what, for programs; only of some workflows, if they are given."""
+        wanted = self._workflows if workflow_ids is None else workflow_ids
+        return [edge for workflow_id in wanted for edge in _edges(self._workflows[workflow_id])]
 
     def to_json(self) -> dict[str, Any]:
         """The graph for the UI: nodes and edges, and the column edges."""

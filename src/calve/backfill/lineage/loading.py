@@ -54,20 +54,31 @@ def load_lineage(connection: Connection, settings: Settings) -> Lineage:
 
     What was read once is kept for as long as it is current, so that only new versions cost anything.
     """
+    return try_lineage(connection, settings, None)[0]
+
+
+def try_lineage(connection: Connection, settings: Settings, at_most: int | None) -> tuple[Lineage, int]:
+    """The lineage, and 0; if more than `at_most` workflows are to be read for it, none, and how many are.
+
+    To read a workflow takes some milliseconds.
+    """
     world = _world(connection, settings)
-    keys: list[_Key] = [(row.workflow_id, row.version, row.created_at) for row in connection.execute(_KEYS)]
+    # Whole rows at once: there may be very many, and pages ask for them again and again.
+    keys: list[_Key] = [(row[0], row[1], row[2]) for row in connection.execute(_KEYS).all()]
     with _lock:
         known, lineage = _cache.get(world, ({}, Lineage(())))
     if list(known) == keys and known:
-        return lineage
+        return lineage, 0
     missing = {key[0]: key for key in keys if key not in known}
+    if at_most is not None and len(missing) > at_most:
+        return Lineage(()), len(missing)
     read = {missing[found.workflow_id]: found for found in _read(connection, settings, list(missing), None)}
     current = {key: found for key in keys if (found := read.get(key) or known.get(key)) is not None}
     lineage = Lineage(current.values())
     with _lock:
         _forget_others(world)
         _cache[world] = (current, lineage)
-    return lineage
+    return lineage, 0
 
 
 def read_with_columns(

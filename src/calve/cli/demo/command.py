@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,9 @@ from calve.cli import output
 from calve.cli.demo import report
 from calve.cli.demo.site import demo_site
 from calve.cli.demo.story import Say, Story
+from calve.cli.processes import run_dev_anywhere
 from calve.errors import FailedError, RefusedError
+from calve.settings import load_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,15 +31,24 @@ HomeOption = Annotated[
 ]
 RowsOption = Annotated[int, typer.Option("--rows", min=1_000, help="Events that arrive on one day.")]
 DaysOption = Annotated[int, typer.Option("--days", min=1, max=30, help="Daily runs of both pipelines.")]
+ServeOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--serve/--no-serve", help="Serve the pages over it afterwards.", show_default="in a terminal"
+    ),
+]
 
 
 def demo(
     home: HomeOption = Path("calve-demo"),
     rows: RowsOption = 20_000,
     days: DaysOption = 3,
+    serve: ServeOption = None,
     json_output: output.JsonOption = False,
 ) -> None:
     """Run the playback pipeline by lookback and by change, on the same late data, and compare them.
+
+    In a terminal it then serves the pages over what it made, until Ctrl-C.
 
     Example: calve demo --days 5 --rows 200000
     """
@@ -59,6 +71,8 @@ def demo(
         raise FailedError(
             "DEMO_DIFFERS", "the two results are not the same rows", "report it, with the output"
         )
+    if serve or (serve is None and not json_output and sys.stdin.isatty() and sys.stdout.isatty()):
+        run_dev_anywhere(load_settings(home))
 
 
 def _make_empty(home: Path) -> None:
@@ -123,5 +137,5 @@ def _show(console: Console, story: Story, value: dict[str, Any]) -> None:
         f"  CALVE_HOME={home} calve render ips_playback_daily_workflow   the SQL that ran", markup=False
     )
     console.print(
-        f"  CALVE_HOME={home} calve dev                               the API, and the triggers", markup=False
+        f"  CALVE_HOME={home} calve dev                               all of it in a browser", markup=False
     )

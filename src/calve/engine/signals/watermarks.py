@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
+from calve.engine.signals.model import Signal
 from calve.engine.signals.sending import get, send
 from calve.errors import NotFoundError
 from calve.state.clock import to_iso
-from calve.state.orchestration import signal_params
+from calve.state.orchestration import signal_params, signals
 from calve.steps.table_signals import VALID_THROUGH, to_epoch_ms, valid_through_signal
+
+# Each name has a first signal, by which it is found without reading the others.
+_first = signals.alias("first")
+_greatest = (
+    select(signal_params.c.seq_id)
+    .where(signal_params.c.name == _first.c.name, signal_params.c.param == VALID_THROUGH)
+    .order_by(signal_params.c.value.desc())
+    .limit(1)
+    .correlate(_first)
+    .scalar_subquery()
+)
+_GREATEST = (
+    select(signals)
+    .where(signals.c.name == _first.c.name, signals.c.seq_id == _greatest)
+    .where(_first.c.name.in_(bindparam("names", expanding=True)), _first.c.seq_id == 1)
+)
 
 
 def publish(connection: Connection, table: str, value: Any, now_ms: int) -> None:
@@ -44,3 +62,14 @@ def describe(connection: Connection, table: str) -> dict[str, Any]:
         "valid_through_time": to_iso(moment),
         "published_at": signal.created_at,
     }
+
+
+def moments_of(connection: Connection, tables: Sequence[str]) -> dict[str, int]:
+    """Up to which moment tables are complete, in milliseconds; those of which nobody has said it are absent.
+
+    A look or two into an index for each table, however often it was said.
+    """
+    by_signal = {valid_through_signal(table): table for table in tables}
+    rows = connection.execute(_GREATEST, {"names": list(by_signal)})
+    said = (Signal.from_row(row) for row in rows)
+    return {by_signal[signal.name]: int(signal.params[VALID_THROUGH]) for signal in said}

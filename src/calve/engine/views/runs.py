@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, literal, select, tuple_
 
 from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.views.definitions import step_definitions
 from calve.engine.views.documents import Json, load, load_map, plain_params, without_nones
 from calve.engine.views.lookup import LATEST, find_run, find_workflow
+from calve.engine.views.newest import read_newest
 from calve.errors import UsageError
 from calve.state.orchestration import runs, steps
 
 RUNS_LIMIT = 1_000
-#: A status that few runs have is looked for among so many of the newest.
-LOOK_BACK = 100_000
+#: A status is looked for among so many of the newest, where no index knows of it.
+LOOK_BACK = 20_000
+_LIVE = (RunStatus.CREATED, RunStatus.IN_PROGRESS)
 
 
 def run_summary(
@@ -59,32 +61,53 @@ def _step_summary(row: Row[Any]) -> Json:
 
 
 def list_runs(
-    connection: Connection, workflow_id: str | None = None, status: str | None = None, limit: int = 20
+    connection: Connection,
+    workflow_id: str | None = None,
+    status: str | None = None,
+    limit: int = 20,
+    cursor: str | None = None,
 ) -> Json:
-    """The newest runs that are no iterations, of one workflow or of all; a status only among the newest."""
-    if not 1 <= limit <= RUNS_LIMIT:
-        raise UsageError("PAGE_INVALID", f"found a limit of {limit}", f"ask for 1 to {RUNS_LIMIT}")
+    """The newest runs that are no iterations, of one workflow or of all, after `cursor`.
+
+    A status of one workflow is looked for among its newest instances.
+    """
     query = select(runs).where(~runs.c.inline)
-    if workflow_id is None:
-        query = query.order_by(runs.c.id.desc())
-    else:
-        find_workflow(connection, workflow_id)
+    key: list[ColumnElement[int]] = [runs.c.id]
+    wanted = None if status is None else _run_status(status)
+    if workflow_id is not None:
+        latest = find_workflow(connection, workflow_id).latest_instance_id
         query = query.where(runs.c.workflow_id == workflow_id)
-        query = query.order_by(runs.c.instance_id.desc(), runs.c.run_id.desc())
-    if status is not None:
-        query = query.where(runs.c.status == literal(_run_status(status), literal_execute=True))
-        query = query.where(runs.c.id > _newest_run(connection) - LOOK_BACK)
-    rows = connection.execute(query.limit(limit)).all()
-    return {"runs": [_list_entry(row) for row in rows]}
+        key = [runs.c.instance_id, runs.c.run_id]
+        if wanted is not None:
+            query = query.where(_has(wanted), runs.c.instance_id > latest - LOOK_BACK)
+    elif wanted is not None:
+        query = query.where(_has_among_all(connection, wanted))
+    rows, following = read_newest(connection, query, key, limit, RUNS_LIMIT, cursor)
+    return {"runs": [_list_entry(row) for row in rows], "next_cursor": following}
+
+
+def _has(status: RunStatus) -> ColumnElement[bool]:
+    # The status stands in the text of the statement, so that the partial index of that status serves it.
+    return runs.c.status == literal(status.value, literal_execute=True)
+
+
+def _has_among_all(connection: Connection, status: RunStatus) -> ColumnElement[bool]:
+    """The condition for a status, so that what it costs does not grow with what is finished."""
+    if status in _LIVE:
+        # Their index is in another order: found first, and sorted then, or all runs would be looked at.
+        return runs.c.id.in_(select(runs.c.id).where(_has(status)))
+    if status is RunStatus.SUCCEEDED:
+        return and_(_has(status), runs.c.id > _newest_run(connection) - LOOK_BACK)
+    return _has(status)
 
 
 def _newest_run(connection: Connection) -> int:
     return connection.execute(select(func.max(runs.c.id))).scalar() or 0
 
 
-def _run_status(text: str) -> str:
+def _run_status(text: str) -> RunStatus:
     if text.upper() in RunStatus.__members__:
-        return text.upper()
+        return RunStatus[text.upper()]
     raise UsageError(
         "STATUS_UNKNOWN", f"found the status '{text}'", f"use one of {', '.join(RunStatus.__members__)}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
@@ -13,7 +13,7 @@ from calve.errors import UsageError
 from calve.server import acting
 from calve.server.action_maps import instance_actions, step_actions
 from calve.server.answers import action_event
-from calve.server.bodies import RestartBody, StartBody, StepRestartBody, read_params
+from calve.server.bodies import LoopBody, RestartBody, StartBody, StepRestartBody, read_params
 from calve.server.dependencies import Caller, Json, Number, Orchestrating
 
 router = APIRouter(prefix="/workflows", tags=["actions"])
@@ -37,14 +37,14 @@ def step_action_map() -> dict[str, list[str]]:
 
 
 @router.get("/instances/inline-workflow-id")
-def inline_workflow_id(orchestrator: Orchestrating, path: list[dict[str, Any]]) -> str:
+def inline_workflow_id(orchestrator: Orchestrating, path: list[LoopBody]) -> str:
     """The id under which the iterations of a loop run; the body names the loops, the outermost first."""
     if not path:
         raise UsageError(
             "REQUEST_INVALID", "the path is empty", "send a list of {workflow_id, instance_id, step_id}"
         )
     with orchestrator.database.read() as connection:
-        return inline.inline_workflow_id(connection, path)
+        return inline.inline_workflow_id(connection, [node.model_dump() for node in path])
 
 
 @router.post("/{workflow_id}/versions/{version}/actions/start")

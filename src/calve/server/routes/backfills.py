@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Path, Query
 
 from calve.backfill.acting import PlanBody, act, make_plan, plan_document
 from calve.backfill.service import Backfills
+from calve.backfill.store import BACKFILLS_LIMIT
 from calve.server.dependencies import Caller, Json, Number, Orchestrating
 
 router = APIRouter(tags=["backfills"])
@@ -20,9 +21,13 @@ def plan(orchestrator: Orchestrating, caller: Caller, body: PlanBody) -> Json:
 
 
 @router.get("/backfills")
-def list_backfills(orchestrator: Orchestrating, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> Json:
+def list_backfills(
+    orchestrator: Orchestrating,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=BACKFILLS_LIMIT)] = 100,
+) -> Json:
     """The newest backfills."""
-    return {"backfills": Backfills(orchestrator).list_all(limit)}
+    return Backfills(orchestrator).list_page(limit, cursor)
 
 
 @router.get("/backfills/{backfill_id}")
@@ -49,8 +54,10 @@ def act_on_backfill(
     orchestrator: Orchestrating,
     caller: Caller,
     backfill_id: Number,
-    action: str,
-    options: Annotated[Json | None, Body()] = None,
+    action: Annotated[str, Path(description="What to do, as said above.")],
+    options: Annotated[
+        Json | None, Body(description="`auto_publish` to run, `later_too` to publish, `concurrency`.")
+    ] = None,
 ) -> Json:
     """Run, pause, resume, retry, cancel, discard, validate or publish a backfill, or set its concurrency."""
     return act(Backfills(orchestrator), backfill_id, action, options or {}, caller)

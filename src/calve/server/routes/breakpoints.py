@@ -55,7 +55,7 @@ def delete_breakpoint(
     instance_id: Annotated[Counted | None, Query(alias="workflowInstanceId")] = None,
     run_id: Annotated[Counted | None, Query(alias="workflowRun")] = None,
     attempt_id: Annotated[Counted | None, Query(alias="stepAttemptId")] = None,
-    resume: bool = True,
+    resume: Annotated[bool, Query(description="Let go what it holds.")] = True,
 ) -> Json:
     """Take a breakpoint away and, with `resume`, let go what it holds."""
     place = Place(

@@ -25,6 +25,7 @@ router = APIRouter(tags=["events"])
 #: A change that nobody announced is seen after so long.
 _LOOK_S = 5.0
 _PING_S = 15
+_STREAM = "text/event-stream"
 
 
 @router.get("/health")
@@ -33,7 +34,7 @@ def health(orchestrator: Orchestrating) -> Json:
     return {"status": "ok", "version": __version__, "engine_alive": any_engine_alive(orchestrator.database)}
 
 
-@router.get("/events", response_class=EventSourceResponse)
+@router.get("/events", response_class=EventSourceResponse, responses={200: {"content": {_STREAM: {}}}})
 async def events(
     request: Request,
     workflow_id: Annotated[str | None, Query(description="Only of this workflow.")] = None,

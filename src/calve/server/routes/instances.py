@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from calve.engine.views import run_documents as views
 from calve.engine.views import runs as short_views
@@ -13,11 +15,14 @@ from calve.server.dependencies import Json, Number, Orchestrating, Page
 router = APIRouter(prefix="/workflows", tags=["instances"])
 
 _INSTANCE = "/{workflow_id}/instances/{instance_id}"
+Aggregated = Annotated[bool, Query(description="With what all runs of the instance reached.")]
 
 
 @router.get("/{workflow_id}/instances")
-def instances(orchestrator: Orchestrating, workflow_id: str, page: Page, aggregated: bool = True) -> Json:
-    """Instances with their latest runs, the newest first; `aggregated` adds what all their runs reached."""
+def instances(
+    orchestrator: Orchestrating, workflow_id: str, page: Page, aggregated: Aggregated = True
+) -> Json:
+    """Instances with their latest runs, the newest first."""
     with orchestrator.database.read() as connection:
         return views.instances_page(connection, workflow_id, page, aggregated)
 
@@ -45,7 +50,7 @@ def run(
     instance_id: Number,
     run_id: str,
     enriched: bool = True,
-    aggregated: bool = False,
+    aggregated: Aggregated = False,
 ) -> Json:
     """A run by its number, or the `latest`."""
     with orchestrator.database.read() as connection:

@@ -18,11 +18,15 @@ _FLAT = "/views/flatten/workflows/{workflow_id}/instances/{instance_id}/runs/{ru
 
 @router.get("/runs")
 def list_runs(
-    orchestrator: Orchestrating, workflow_id: str | None = None, status: str | None = None, limit: int = 20
+    orchestrator: Orchestrating,
+    workflow_id: Annotated[str | None, Query(description="Only of this workflow.")] = None,
+    status: Annotated[str | None, Query(description="Only in this status, such as `FAILED`.")] = None,
+    cursor: str | None = None,
+    limit: int = 20,
 ) -> Json:
     """The newest runs, of one workflow or of all."""
     with orchestrator.database.read() as connection:
-        return views.list_runs(connection, workflow_id, status, limit)
+        return views.list_runs(connection, workflow_id, status, limit, cursor)
 
 
 @router.get(_FLAT)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
 
+from fastapi import APIRouter, Path, Query
+
+from calve.engine.views import signals as views
 from calve.errors import ConflictError
 from calve.server.bodies import OutputBody, SignalBody
 from calve.server.dependencies import Json, Orchestrating
@@ -36,8 +39,22 @@ def send_signal(orchestrator: Orchestrating, body: SignalBody) -> Json:
     return orchestrator.get_signal(sent.name, sent.seq_id).to_json()
 
 
+@router.get("/signals")
+def list_signals(
+    orchestrator: Orchestrating,
+    name: Annotated[str | None, Query(description="Only of this name.")] = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Json:
+    """The newest signals, of one name or of all."""
+    with orchestrator.database.read() as connection:
+        return views.list_signals(connection, name, limit, cursor)
+
+
 @router.get("/signals/{name:path}/instances/{seq}")
-def get_signal(orchestrator: Orchestrating, name: str, seq: str) -> Json:
+def get_signal(
+    orchestrator: Orchestrating, name: Annotated[str, Path(description="The name of a signal.")], seq: str
+) -> Json:
     """A signal by its number, or the `latest` of a name."""
     return orchestrator.get_signal(name, seq).to_json()
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 
 from calve.errors import UsageError
 from calve.server.answers import log_event
-from calve.server.bodies import JSON_TEXT, YAML_TEXT, TextBody
+from calve.server.bodies import TextBody, json_text, yaml_text
 from calve.server.dependencies import Caller, Json, Orchestrating
 from calve.steps.templates import JobTemplate
 from calve.workflow.definition.problems import Problems
@@ -18,7 +18,7 @@ from calve.workflow.definition.sources.yaml_source import read_yaml
 router = APIRouter(tags=["job templates"])
 
 
-@router.post("/job-templates", openapi_extra=JSON_TEXT)
+@router.post("/job-templates", openapi_extra=json_text())
 def put_template(orchestrator: Orchestrating, caller: Caller, text: TextBody) -> Json:
     """Keep a job template in its version, in the place of the one before."""
     try:
@@ -28,7 +28,7 @@ def put_template(orchestrator: Orchestrating, caller: Caller, text: TextBody) ->
     return _put(orchestrator, caller, document)
 
 
-@router.post("/job-templates/yaml", openapi_extra=YAML_TEXT)
+@router.post("/job-templates/yaml", openapi_extra=yaml_text())
 def put_template_yaml(orchestrator: Orchestrating, caller: Caller, text: TextBody) -> Json:
     """Keep a job template that is written in YAML."""
     problems = Problems()
@@ -48,13 +48,21 @@ def list_templates(
 
 
 @router.get("/job-templates/{job_type}")
-def get_template(orchestrator: Orchestrating, job_type: str, version: str = "default") -> Json:
+def get_template(
+    orchestrator: Orchestrating,
+    job_type: str,
+    version: Annotated[str, Query(description="The version of the template.")] = "default",
+) -> Json:
     """A job template."""
     return orchestrator.get_template(job_type, version)
 
 
 @router.delete("/job-templates/{job_type}")
-def delete_template(orchestrator: Orchestrating, job_type: str, version: str | None = None) -> Json:
+def delete_template(
+    orchestrator: Orchestrating,
+    job_type: str,
+    version: Annotated[str | None, Query(description="Only this version; all without it.")] = None,
+) -> Json:
     """Delete a job template, in one version or in all."""
     orchestrator.delete_template(job_type, version)
     return log_event(f"deleted the job template '{job_type}'")

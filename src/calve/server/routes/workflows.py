@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Path, Query
 
 from calve.engine.views import workflow_list
 from calve.engine.views import workflows as views
 from calve.errors import UsageError
 from calve.server.answers import action_event, log_event
-from calve.server.bodies import JSON_TEXT, YAML_TEXT, PropertiesBody, TextBody
+from calve.server.bodies import PropertiesBody, TextBody, json_or_yaml_text, yaml_text
 from calve.server.dependencies import Caller, Json, Orchestrating, Page
 from calve.workflow.definition import Loaded, load_json, load_yaml
 from calve.workflow.definition.tags import Tag
@@ -36,14 +36,14 @@ def list_workflows(
         return workflow_list.list_workflows(connection, search, cursor, limit)
 
 
-@router.post("", openapi_extra=JSON_TEXT)
+@router.post("", openapi_extra=json_or_yaml_text())
 def push(orchestrator: Orchestrating, caller: Caller, text: TextBody, content_type: ContentType = "") -> Json:
     """Push a definition in JSON, as the next version. YAML is taken too, if the content type says so."""
     load = load_yaml if "yaml" in content_type else load_json
     return _push(orchestrator, caller, load(text, file=_BODY, types=orchestrator.job_types()))
 
 
-@router.post("/yaml", openapi_extra=YAML_TEXT)
+@router.post("/yaml", openapi_extra=yaml_text())
 def push_yaml(orchestrator: Orchestrating, caller: Caller, text: TextBody) -> Json:
     """Push a definition in YAML."""
     return _push(orchestrator, caller, load_yaml(text, file=_BODY, types=orchestrator.job_types()))
@@ -60,14 +60,14 @@ def push_batch(orchestrator: Orchestrating, caller: Caller, definitions: list[di
     return {"pushed": [{"workflow_id": one.workflow_id, "version": one.version} for one in pushed]}
 
 
-@router.put("/actions/validate", openapi_extra=JSON_TEXT)
+@router.put("/actions/validate", openapi_extra=json_or_yaml_text())
 def validate(orchestrator: Orchestrating, text: TextBody, content_type: ContentType = "") -> Json:
     """Check a definition in JSON without pushing it."""
     load = load_yaml if "yaml" in content_type else load_json
     return _validated(load(text, file=_BODY, types=orchestrator.job_types()))
 
 
-@router.put("/actions/validate/yaml", openapi_extra=YAML_TEXT)
+@router.put("/actions/validate/yaml", openapi_extra=yaml_text())
 def validate_yaml(orchestrator: Orchestrating, text: TextBody) -> Json:
     """Check a definition in YAML without pushing it."""
     return _validated(load_yaml(text, file=_BODY, types=orchestrator.job_types()))
@@ -109,7 +109,7 @@ def versions(orchestrator: Orchestrating, workflow_id: str, page: Page) -> Json:
 
 @router.get("/{workflow_id}/versions/{version}")
 def version(orchestrator: Orchestrating, workflow_id: str, version: str, enriched: bool = False) -> Json:
-    """A version: `active`, `latest`, `default` or a number. `enriched` makes no difference."""
+    """A version with its definition and the properties."""
     with orchestrator.database.read() as connection:
         return views.workflow_version(connection, workflow_id, version)
 
@@ -138,7 +138,12 @@ def add_tag(orchestrator: Orchestrating, caller: Caller, workflow_id: str, tag: 
 
 
 @router.delete("/{workflow_id}/properties/tag/{name}")
-def remove_tag(orchestrator: Orchestrating, caller: Caller, workflow_id: str, name: str) -> Json:
+def remove_tag(
+    orchestrator: Orchestrating,
+    caller: Caller,
+    workflow_id: str,
+    name: Annotated[str, Path(description="The name of the tag.")],
+) -> Json:
     """Take a tag off a workflow."""
     orchestrator.remove_tag(workflow_id, name, caller)
     return properties_snapshot(orchestrator, workflow_id, "latest")

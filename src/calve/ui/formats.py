@@ -1,0 +1,85 @@
+"""Numbers and times as people read them. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+
+def duration(milliseconds: float | None) -> str:
+    """A span of time in its two largest units."""
+    if milliseconds is None:
+        return "–"
+    span = round(abs(milliseconds))
+    if span < _SECOND:
+        return f"{span} ms"
+    if span < _MINUTE:
+        return f"{span / _SECOND:.1f} s" if span < 10 * _SECOND else f"{span // _SECOND} s"
+    if span < _HOUR:
+        return f"{span // _MINUTE} min {span % _MINUTE // _SECOND:02d} s"
+    if span < _DAY:
+        return f"{span // _HOUR} h {span % _HOUR // _MINUTE:02d} min"
+    return f"{span // _DAY} d {span % _DAY // _HOUR} h"
+
+
+def ago(moment: int | None, now: int) -> str:
+    """A moment as seen from now, in its largest unit."""
+    if moment is None:
+        return "–"
+    span = abs(now - moment)
+    if span < 5 * _SECOND:
+        return "just now"
+    for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (_SECOND, "s")):
+        if span >= unit:
+            text = f"{span // unit} {name}"
+            return f"{text} ago" if moment < now else f"in {text}"
+    return "just now"
+
+
+def absolute(moment: int | None, zone: str = "UTC") -> str:
+    """A moment to the second, in a zone."""
+    if moment is None:
+        return "–"
+    return (
+        datetime.fromtimestamp(moment / 1000, UTC).astimezone(zone_of(zone)).strftime("%Y-%m-%d %H:%M:%S %Z")
+    )
+
+
+def iso(moment: int) -> str:
+    """A moment as programs read it."""
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """A zone by its name; UTC for a name that is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def count(number: float | None) -> str:
+    """A number with its thousands apart."""
+    if number is None:
+        return "–"
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
+
+
+def size(number: float | None) -> str:
+    """An amount of bytes."""
+    if number is None:
+        return "–"
+    amount = float(number)
+    for unit in _UNITS:
+        if abs(amount) < 1000 or unit == _UNITS[-1]:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return ""
+
+
+def words(status: str | None) -> str:
+    """A status or another constant in words: FATALLY_FAILED is fatally failed."""
+    return (status or "").replace("_", " ").lower()

@@ -1,0 +1,35 @@
+"""What a reader chooses: zone and theme. Kept in cookies, changed by plain links."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import RedirectResponse
+
+from calve.ui.formats import zone_of
+from calve.ui.rendering import THEME_COOKIE, THEMES, ZONE_COOKIE
+
+router = APIRouter(include_in_schema=False)
+_YEAR_S = 365 * 24 * 3600
+
+
+@router.get("/preferences/zone")
+def choose_zone(to: str = "UTC", back: str = "/") -> RedirectResponse:
+    """Show times in another zone from now on."""
+    return _keep(ZONE_COOKIE, str(zone_of(to)), back)
+
+
+@router.get("/preferences/theme")
+def choose_theme(to: str = THEMES[0], back: str = "/") -> RedirectResponse:
+    """Show pages light, dark, or as the system has it."""
+    return _keep(THEME_COOKIE, to if to in THEMES else THEMES[0], back)
+
+
+def safe_return(back: str) -> str:
+    """A path of this server: never an address elsewhere."""
+    return back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
+
+
+def _keep(cookie: str, value: str, back: str) -> RedirectResponse:
+    response = RedirectResponse(safe_return(back), status_code=303)
+    response.set_cookie(cookie, value, max_age=_YEAR_S, samesite="lax", httponly=True)
+    return response

@@ -1,0 +1,25 @@
+// What pages do beyond being read. Every part is optional: without it a page still says all it knows.
+import {keepTimesCurrent, offerOwnZone} from "./times.js";
+import {followChanges} from "./live.js";
+import {followLogs} from "./logs.js";
+
+function offerCopies(root) {
+  for (const button of root.querySelectorAll("[data-copy]")) {
+    button.hidden = false;
+    button.onclick = async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    };
+  }
+}
+
+function enhance(root) {
+  offerCopies(root);
+  followLogs(root);
+}
+
+enhance(document);
+offerOwnZone();
+keepTimesCurrent();
+followChanges(enhance);

@@ -1,0 +1,1 @@
+"""Backfills: the list, one, and the form to plan one."""

@@ -1,0 +1,1 @@
+"""Captures: what each took, shows, and became of it."""

@@ -1,0 +1,1 @@
+"""Definitions by version, and what differs between two."""

@@ -1,0 +1,1 @@
+"""The home page: what needs attention, what runs, how fresh tables are, the last day."""

@@ -1,0 +1,48 @@
+"""The lineage for pages: where very much of it is to be read first, that happens beside them."""
+
+from __future__ import annotations
+
+import threading
+
+from sqlalchemy import Connection
+
+from calve import logs
+from calve.backfill.lineage.graph import Lineage
+from calve.backfill.lineage.loading import load_lineage, try_lineage
+from calve.engine.orchestrator import Orchestrator
+
+log = logs.get_logger(__name__)
+#: So many workflows are read while a page waits.
+AT_ONCE = 200
+
+_lock = threading.Lock()
+_reading: set[str] = set()
+
+
+def read_lineage(orchestrator: Orchestrator, connection: Connection) -> tuple[Lineage, int]:
+    """The lineage, and 0; or an empty one, and of how many workflows it is being read now."""
+    lineage, unread = try_lineage(connection, orchestrator.settings, AT_ONCE)
+    if unread:
+        _begin(orchestrator)
+    return lineage, unread
+
+
+def _begin(orchestrator: Orchestrator) -> None:
+    """Read everything in a thread, unless one does so already."""
+    url = orchestrator.database.url
+    with _lock:
+        if url in _reading:
+            return
+        _reading.add(url)
+    threading.Thread(target=_read, args=(orchestrator,), name="lineage", daemon=True).start()
+
+
+def _read(orchestrator: Orchestrator) -> None:
+    try:
+        with orchestrator.database.read() as connection:
+            load_lineage(connection, orchestrator.settings)
+    except Exception:
+        log.exception("the lineage could not be read")
+    finally:
+        with _lock:
+            _reading.discard(orchestrator.database.url)

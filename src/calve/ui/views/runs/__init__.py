@@ -1,0 +1,1 @@
+"""Runs: the list of all, and one."""

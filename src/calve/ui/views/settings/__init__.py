@@ -1,0 +1,1 @@
+"""What this Calve is made of."""

@@ -1,0 +1,1 @@
+"""Signals: what was sent, who waits, and a form to send one."""

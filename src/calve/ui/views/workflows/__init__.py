@@ -1,0 +1,1 @@
+"""Workflows: the list, and one."""

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from calve.engine.orchestrator import Orchestrator
+from calve.server.app import PREFIX, create_app
+from calve.settings import load_settings
+from calve.state.database import Database
+from calve.ui.pages import TWINS
+from calve.ui.site import add_pages
+from support.states import place_state
+
+
+@pytest.fixture
+def orchestrator(home: Path) -> Iterator[Orchestrator]:
+    """An empty state that no engine runs."""
+    place_state(home)
+    made = Orchestrator(load_settings(home))
+    yield made
+    made.database.close()
+
+
+@pytest.fixture
+def database(orchestrator: Orchestrator) -> Database:
+    """The state behind the pages."""
+    return orchestrator.database
+
+
+@pytest.fixture
+def browser(orchestrator: Orchestrator) -> TestClient:
+    """Asks for pages as a browser does, and stays at a redirect; errors of the server are answers."""
+    return TestClient(
+        add_pages(create_app(orchestrator)),
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+        raise_server_exceptions=False,
+    )
+
+
+@pytest.fixture
+def twins(browser: TestClient) -> TestClient:
+    """Asks for the JSON twins of pages, by the paths of the pages."""
+    return TestClient(
+        browser.app, base_url=f"http://testserver{PREFIX}{TWINS}", raise_server_exceptions=False
+    )
