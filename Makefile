@@ -10,7 +10,7 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-fast demo bench-capture bench-engine bench-playback bench-backfill clean
+.PHONY: help install browser test test-fast docs screenshots demo bench-capture bench-engine bench-playback bench-backfill bench-ui clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -25,15 +25,27 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev --editable '.[all]'
 	touch $@
 
-test: install ## Check style, types and imports, and run all tests.
+test: install browser ## Check style, types and imports, and run all tests.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --cov --numprocesses auto --dist loadgroup
 
+browser: ## Install Chromium for the tests in a browser, where the machine lets us.
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+	    test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq \
+	    && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	} || echo "Chromium is missing, and cannot be installed here: tests in a browser are left out" >&2
+
 test-fast: install ## Run the tests that start no JVM and no database server.
 	$(BIN)/pytest --numprocesses auto --hypothesis-profile=fast -m "not ($(SERVERS) or slow)" tests/unit
+
+docs: install ## Make the reference pages in docs/reference anew from the code.
+	$(BIN)/python -m tools.reference
+
+screenshots: install browser ## Take the pictures of the pages that are in the docs.
+	PYTHONPATH=tests $(BIN)/python -m browser.screenshots
 
 demo: install ## Run the playback pipeline by lookback and by change, and compare them.
 	$(BIN)/calve demo --home .demo
@@ -49,6 +61,9 @@ bench-playback: install ## Measure the playback pipeline, lookback beside increm
 
 bench-backfill: install ## Measure backfills: a few days beside all, plans, chunks; OPTIONS="--rows 5000 --days 20" for less.
 	$(BIN)/python -m benchmarks.backfill $(OPTIONS)
+
+bench-ui: install ## Measure pages and lists of a state with much in it; OPTIONS="--instances 50000" for less.
+	$(BIN)/python -m benchmarks.ui $(OPTIONS)
 
 # The other engines pin much that Calve uses in other versions, so they live apart.
 $(BENCH_STAMP): pyproject.toml

@@ -1,0 +1,108 @@
+"""Pictures of the pages for the docs: `make screenshots`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from calve.lake.catalogs import Lake
+from calve.settings import load_settings
+from support.chromium import open_browser
+from support.serving import eventually, running_server
+from support.ui_story import DAILY, DAYS, EVENTS, arrive, definitions, make_tables
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
+
+
+def tell(api: httpx2.Client, lake: Lake) -> None:
+    """The story: days that arrive one after the other, each processed, and some runs beside."""
+    make_tables(lake)
+    for text in definitions():
+        api.post("/workflows/yaml", content=text).raise_for_status()
+    for number in range(DAYS):
+        arrive(lake, number)
+        eventually(lambda: _is_quiet(api), f"the end of day {number}")
+    for name in ("nightly_report", "nightly_report", "import_titles"):
+        api.post(f"/workflows/{name}/versions/latest/actions/start", json={}).raise_for_status()
+    api.post("/signals", json={"name": "titles/ready", "params": {"day": 20260630}}).raise_for_status()
+    eventually(lambda: _is_quiet(api), "the end of all runs")
+
+
+def _is_quiet(api: httpx2.Client) -> bool:
+    runs = api.get("/runs", params={"limit": 100}).json()["runs"]
+    if any(run["status"] in ("CREATED", "IN_PROGRESS") for run in runs):
+        return False
+    lag = api.get("/lag").json()["lag"]
+    return len(lag) >= 2 and all(one["snapshots"] == 0 for one in lag)
+
+
+def take(browser: Browser, url: str, pages: dict[str, str]) -> None:
+    """A picture of each page, light; the home also dark and on a phone; the one of late data by itself."""
+    for name, path in pages.items():
+        _take_one(browser, url + path, name, 1280, "light")
+    _take_one(browser, f"{url}/tables/lake.{EVENTS}", "late-data", 1280, "light", ".card:has(svg.heat)")
+    _take_one(browser, url + "/", "home-dark", 1280, "dark")
+    _take_one(browser, url + "/", "home-phone", 390, "light")
+
+
+def _take_one(
+    browser: Browser, url: str, name: str, width: int, scheme: str, part: str | None = None
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_timeout(500)
+    file = FOLDER / f"{name}.png"
+    if part is None:
+        page.screenshot(path=file, full_page=True)
+    else:
+        page.locator(part).screenshot(path=file)
+    context.close()
+    sys.stdout.write(f"{name}.png\n")
+
+
+def pages_of(api: httpx2.Client) -> dict[str, str]:
+    """Which pages are taken, by the name of the picture."""
+    summary = api.get("/workflows/playback_daily/instances/2/runs/latest/summary").json()
+    capture = summary["steps"]["capture"]["params"]["capture_id"]
+    return {
+        "home": "/",
+        "workflows": "/workflows",
+        "workflow": "/workflows/playback_daily",
+        "run": "/workflows/nightly_report/instances/1",
+        "failed-step": "/workflows/import_titles/instances/1/steps/fetch",
+        "table": f"/tables/lake.{EVENTS}",
+        "target": f"/tables/lake.{DAILY}",
+        "capture": f"/captures/{capture}",
+        "lineage": "/lineage",
+        "settings": "/settings",
+    }
+
+
+def main() -> None:
+    """Tell the story, unless the home that is named has it already, and take the pictures."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        home = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder) / "home"
+        is_new = not home.exists()
+        home.mkdir(exist_ok=True)
+        with (
+            running_server(home) as url,
+            httpx2.Client(base_url=f"{url}/api/v3", timeout=60) as api,
+            open_browser() as browser,
+        ):
+            assert browser is not None, "there is no Chromium: make browser"
+            if is_new:
+                tell(api, Lake(load_settings(home)))
+            take(browser, url, pages_of(api))
+
+
+if __name__ == "__main__":
+    main()
