@@ -1,0 +1,1 @@
+"""The pages of the documentation as programs: their code blocks are found, checked and executed."""

@@ -1,0 +1,1 @@
+"""Programs that help to make Calve; they are not part of it."""

@@ -1,0 +1,74 @@
+"""`docs/reference/cli.md`: every command with its arguments and options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from calve.cli.main import COMMANDS, PROGRAM, load
+from tools.reference.markdown import code, page, paragraphs, table
+
+_INTRODUCTION = (
+    "Every command with what it takes. Exit codes, and what commands print for programs, are in "
+    "[command line](../cli.md)."
+)
+_LEFT_OUT = frozenset({"--help"})
+
+
+def make() -> str:
+    """The page."""
+    return page("Commands", _INTRODUCTION, _parts())
+
+
+def _parts() -> Iterator[str]:
+    for entry in COMMANDS:
+        yield from _describe(load(entry), [PROGRAM, entry.name])
+
+
+def _describe(command: Any, path: list[str]) -> Iterator[str]:
+    yield f"## {' '.join(path)}" if len(path) == 2 else f"### {' '.join(path)}"
+    yield _help(command.help)
+    inner = getattr(command, "commands", None)
+    if inner is not None:
+        for name, one in inner.items():
+            yield from _describe(one, [*path, name])
+        return
+    rows = [_row(param) for param in command.params if not _LEFT_OUT & set(param.opts)]
+    yield table(["argument or option", "", "default"], rows)
+
+
+def _help(text: str | None) -> str:
+    """The docstring; its example as code."""
+    parts = []
+    for part in paragraphs(text).split("\n\n"):
+        before, is_example, example = part.partition("Example: ")
+        examples = " · ".join(code(one) for one in example.split(" · "))
+        parts.append(f"{before}Example: {examples}" if is_example else part)
+    return "\n\n".join(parts)
+
+
+def _row(param: Any) -> list[str]:
+    if param.param_type_name == "argument":
+        name = code(_argument(param))
+        return [name, _says(param), ""]
+    flag = " · ".join(code(option) for option in [*param.opts, *param.secondary_opts])
+    return [flag, _says(param), _default(param)]
+
+
+def _argument(param: Any) -> str:
+    name = (param.metavar or param.name).strip("[]…").upper()
+    name += "…" if param.nargs == -1 else ""
+    return name if param.required else f"[{name}]"
+
+
+def _says(param: Any) -> str:
+    text = (param.help or "").partition("[default:")[0].strip()
+    return f"{text} Required." if param.required and param.param_type_name == "option" else text
+
+
+def _default(param: Any) -> str:
+    shown = getattr(param, "show_default", True)
+    if isinstance(shown, str):
+        return shown
+    plain = isinstance(param.default, str | int) and not isinstance(param.default, bool)
+    return code(str(param.default)) if shown and plain else ""
