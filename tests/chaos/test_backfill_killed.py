@@ -45,6 +45,7 @@ CREATE TABLE IF NOT EXISTS db.copy (day DATE, id BIGINT, account STRING, secs IN
   USING iceberg PARTITIONED BY (day);
 CREATE TABLE IF NOT EXISTS db.tally (account STRING, secs BIGINT, plays BIGINT) USING iceberg
 """
+DAYS = 30
 WORKFLOWS = ("daily", "by_account", "by_day", "tally", "summary")
 TARGETS = (*WORKFLOWS, "copy")
 ONE_OF_TWO = "PUBLISHING again: after save to PUBLISHING targets half"
@@ -186,7 +187,7 @@ def left_of(home: Path) -> list[Any]:
 
 def replay_at_every_point(pipe: AdditivePipeline) -> None:
     """A backfill of all that is downstream; main moves in its range, also when it is half published."""
-    planned = pipe.plan(0, 3, auto_publish=False)
+    planned = pipe.plan(0, DAYS, auto_publish=False, chunk="5files")
 
     def come_late() -> None:
         pipe.add((2, 11, "c", 11))
@@ -199,11 +200,13 @@ def replay_at_every_point(pipe: AdditivePipeline) -> None:
     pipe.backfills.start(planned, "ada")
     pipe.until_waiting(planned)
     # Inside of the range and outside of it.
-    pipe.add((1, 7, "c", 4), (3, 7, "c", 4))
+    pipe.add((1, 7, "c", 4), (DAYS, 7, "c", 4))
     pipe.run("daily")
     pipe.backfills.approve(planned, later_too=True)
     done = pipe.finish(planned)
     assert done["stages"][0]["round"] == 3
+    # Six chunks of five days, and those again in which main has moved.
+    assert sum(x["round"] == 1 for x in done["stages"][0]["chunk_list"]) == DAYS // 5
     pipe.check_all()
 
 
@@ -231,9 +234,9 @@ def write_main_at_every_point(pipe: AdditivePipeline) -> None:
 def test_engines_that_die_at_every_point_lose_nothing_and_repeat_nothing(home: Path) -> None:
     with mortal_pipeline(home) as pipe:
         pipe.make(factor=3)
-        pipe.fill(0, 1, 2)
+        pipe.fill(*range(DAYS))
         pipe.push(factor=1)
-        pipe.fill(3)
+        pipe.fill(DAYS)
         pipe.run_all()
         replay_at_every_point(pipe)
         rebase_at_every_point(pipe)

@@ -85,7 +85,7 @@ def test_rows_that_an_equality_delete_removed_do_not_come_back(make_table: MakeT
 def test_upsert_keeps_the_row_it_brings(make_table: MakeTable) -> None:
     table = make_table()
     start = table.insert("(1, 'old')")
-    table.java.upsert({"id": 1, "name": "new"}, "id", table.java.data_files()[0])
+    table.java.upsert({"id": 1, "name": "new"}, "id")
     changes = table.check_net(start)
 
     assert table.difference(changes) == (Counter([(1, "new")]), Counter([(1, "old")]))
