@@ -188,6 +188,7 @@ def left_of(home: Path) -> list[Any]:
 def replay_at_every_point(pipe: AdditivePipeline) -> None:
     """A backfill of all that is downstream; main moves in its range, also when it is half published."""
     planned = pipe.plan(0, DAYS, auto_publish=False, chunk="5files")
+    assert len(pipe.backfills.get(planned).plan.stages[0].chunks) == DAYS // 5
 
     def come_late() -> None:
         pipe.add((2, 11, "c", 11))
@@ -205,8 +206,6 @@ def replay_at_every_point(pipe: AdditivePipeline) -> None:
     pipe.backfills.approve(planned, later_too=True)
     done = pipe.finish(planned)
     assert done["stages"][0]["round"] == 3
-    # Six chunks of five days, and those again in which main has moved.
-    assert sum(x["round"] == 1 for x in done["stages"][0]["chunk_list"]) == DAYS // 5
     pipe.check_all()
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, false, func, literal, or_, select, union_all
+from sqlalchemy import Connection, Row, and_, false, func, or_, select
 
 from calve.backfill.lineage.loading import BACKFILL_PREFIX
+from calve.engine.signals.watermarks import moments_of
 from calve.server.dependencies import Json
-from calve.state.orchestration import signal_params, signals
 from calve.state.schema import capture_writes, captures
 from calve.steps.incremental.naming import split_run_ref
-from calve.steps.table_signals import VALID_THROUGH, valid_through_signal
 
 _SHOWN = 25
 _NOBODY: Json = {"workflow_id": None, "instance_id": None, "is_backfill": False}
@@ -25,7 +23,7 @@ def freshness(connection: Connection) -> Json:
     """The tables that were written under captures, the stalest first."""
     shown = _stalest(connection)
     writers = _writers(connection, shown)
-    complete = _complete_through(connection, [row.target for row in shown])
+    complete = moments_of(connection, [row.target for row in shown])
     return {
         "total": shown[0].total if shown else 0,
         "tables": [
@@ -90,21 +88,3 @@ def _writer(run_ref: str | None) -> Json:
     # What a backfill writes may be on a branch, where readers do not see it yet.
     is_backfill = parts[0].startswith(BACKFILL_PREFIX)
     return {"workflow_id": parts[0], "instance_id": parts[1], "is_backfill": is_backfill}
-
-
-def _complete_through(connection: Connection, tables: Iterable[str]) -> dict[str, int]:
-    """The greatest moment that was ever said of each table; tables of which nobody said one are not in it."""
-    names = {valid_through_signal(table): table for table in tables}
-    if not names:
-        return {}
-    asked = union_all(*(select(literal(name).label("name")) for name in names)).subquery("asked")
-    greatest = (
-        select(signal_params.c.seq_id)
-        .where(signal_params.c.name == asked.c.name, signal_params.c.param == VALID_THROUGH)
-        .order_by(signal_params.c.value.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    said = and_(signals.c.name == asked.c.name, signals.c.seq_id == greatest)
-    query = select(asked.c.name, signals.c.params).select_from(asked.join(signals, said))
-    return {names[row.name]: int(json.loads(row.params)[VALID_THROUGH]) for row in connection.execute(query)}

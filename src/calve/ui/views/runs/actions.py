@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Header
 from fastapi.responses import RedirectResponse
 from sqlalchemy import Row
 
@@ -14,12 +13,11 @@ from calve.engine.views.documents import Json
 from calve.server import acting
 from calve.server.action_maps import instance_actions, step_actions
 from calve.server.dependencies import Number, Orchestrating
+from calve.ui.forms import Person, go_to
 from calve.ui.pages import Pages
 from calve.ui.views.runs.addresses import run_address, step_address, with_query
 
 pages = Pages()
-User = Annotated[str, Header(max_length=256)]
-CALLER = "ui"
 _INSTANCE = "/workflows/{workflow_id}/instances/{instance_id}"
 _BEGINNING = RestartPolicy.RESTART_FROM_BEGINNING
 _INCOMPLETE = RestartPolicy.RESTART_FROM_INCOMPLETE
@@ -109,48 +107,44 @@ def _button(
 @pages.html.post(_INSTANCE + "/actions/restart")
 def restart(
     orchestrator: Orchestrating,
+    person: Person,
     workflow_id: str,
     instance_id: Number,
     policy: RestartPolicy = _INCOMPLETE,
-    user: User = CALLER,
 ) -> RedirectResponse:
     """Run an instance again."""
-    request = RestartRequest(workflow_id=workflow_id, instance_id=instance_id, policy=policy, author=user)
+    request = RestartRequest(workflow_id=workflow_id, instance_id=instance_id, policy=policy, author=person)
     started = orchestrator.restart(request)
-    return _told(run_address(workflow_id, instance_id), f"Restarted: this is run {started.run_id}.")
+    return go_to(run_address(workflow_id, instance_id), f"Restarted: this is run {started.run_id}.")
 
 
 @pages.html.post(_INSTANCE + "/actions/{action}")
 def act_on_run(
-    orchestrator: Orchestrating, workflow_id: str, instance_id: Number, action: str, user: User = CALLER
+    orchestrator: Orchestrating, person: Person, workflow_id: str, instance_id: Number, action: str
 ) -> RedirectResponse:
     """Stop, kill, pause, resume or unblock an instance."""
-    acting.act_on_instance(orchestrator, user, workflow_id, instance_id, action)
-    return _told(run_address(workflow_id, instance_id), f"Asked for: {action}.")
+    acting.act_on_instance(orchestrator, person, workflow_id, instance_id, action)
+    return go_to(run_address(workflow_id, instance_id), f"Asked for: {action}.")
 
 
 @pages.html.post(_INSTANCE + "/steps/{step_id}/actions/restart")
 def restart_step(
-    orchestrator: Orchestrating, workflow_id: str, instance_id: Number, step_id: str, user: User = CALLER
+    orchestrator: Orchestrating, person: Person, workflow_id: str, instance_id: Number, step_id: str
 ) -> RedirectResponse:
     """A further attempt of a step in a run that goes on, or a further run from the step."""
-    acting.restart_step(orchestrator, user, workflow_id, instance_id, step_id, {})
-    return _told(step_address(workflow_id, instance_id, step_id), "Restarted.")
+    acting.restart_step(orchestrator, person, workflow_id, instance_id, step_id, {})
+    return go_to(step_address(workflow_id, instance_id, step_id), "Restarted.")
 
 
 @pages.html.post(_INSTANCE + "/steps/{step_id}/actions/{action}")
 def act_on_step(
     orchestrator: Orchestrating,
+    person: Person,
     workflow_id: str,
     instance_id: Number,
     step_id: str,
     action: str,
-    user: User = CALLER,
 ) -> RedirectResponse:
     """Stop, kill, skip, resume a step, or let it go on without its signals (bypass)."""
-    acting.act_on_step(orchestrator, user, workflow_id, instance_id, step_id, action)
-    return _told(step_address(workflow_id, instance_id, step_id), f"Asked for: {action}.")
-
-
-def _told(path: str, text: str) -> RedirectResponse:
-    return RedirectResponse(with_query(path, told=text), status_code=303)
+    acting.act_on_step(orchestrator, person, workflow_id, instance_id, step_id, action)
+    return go_to(step_address(workflow_id, instance_id, step_id), f"Asked for: {action}.")
