@@ -44,9 +44,9 @@ def site(home: Path) -> Iterator[Site]:
         yield Site(url, Lake(load_settings(home)), api)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of the run."""
+    """A browser for the tests of a module: while it is open, no other test could run an event loop."""
     with open_browser() as found:
         if found is None:
             pytest.skip("there is no Chromium: `make browser` installs it as root, otherwise you have to")
