@@ -118,9 +118,9 @@ class BreakpointBody(Body):
 
 
 class LoopBody(BaseModel):
-    """A loop step of an instance."""
+    """A loop step of an instance; only the first of a path needs the id of its workflow."""
 
-    workflow_id: str
+    workflow_id: str = ""
     instance_id: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     step_id: str = ""
 

@@ -36,7 +36,13 @@ def inline_path(connection: Connection, workflow_id: str, instance_id: int) -> l
 
 def inline_workflow_id(connection: Connection, path: Sequence[Mapping[str, Any]]) -> str:
     """The id under which the iterations of a loop run; the path names the loops, the outermost first."""
-    found = str(path[0].get("workflow_id"))
+    found = str(path[0].get("workflow_id") or "")
+    if not found:
+        raise UsageError(
+            "REQUEST_INVALID",
+            "the first loop of the path names no workflow",
+            "say workflow_id, instance_id and step_id of the outermost loop",
+        )
     for node in path[:-1]:
         around = find_run(connection, found, int(node.get("instance_id") or 0), LATEST)
         own = select(runs.c.id).where(
