@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from fastapi.testclient import TestClient
 
 from calve.engine.orchestrator import Orchestrator
@@ -9,6 +10,8 @@ from calve.server.app import create_app
 from calve.server.guards import TOKEN_COOKIE
 from calve.settings import ApiSettings
 from calve.ui.site import add_pages
+
+pytestmark = pytest.mark.slow
 
 HTML = {"accept": "text/html"}
 

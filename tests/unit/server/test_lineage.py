@@ -8,6 +8,8 @@ from fastapi.testclient import TestClient
 from calve.engine.orchestrator import Orchestrator
 from support.ledgers import make_ledger, make_table
 
+pytestmark = pytest.mark.slow
+
 CHAIN = {
     "first": "type: Spark, script: INSERT INTO db.mid SELECT * FROM db.raw",
     "second": "type: Spark, script: INSERT INTO db.end SELECT * FROM db.mid",

@@ -12,6 +12,8 @@ from calve.engine.triggers.tables.watcher import TableWatcher
 from calve.steps.incremental.shared import close_ledgers
 from support.ledgers import append, make_ledger, make_table
 
+pytestmark = pytest.mark.slow
+
 WORKFLOW = """
 Trigger: [{cron: '@daily'}, {signal: s}, {incremental: db.t}]
 Workflow: {id: w, jobs: [{job: {id: a, type: NoOp}}]}

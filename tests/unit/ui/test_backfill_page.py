@@ -22,6 +22,8 @@ from support.backfill_states import (
 )
 from support.engine_rows import add_step, set_run
 
+pytestmark = pytest.mark.slow
+
 RUNNING, PAUSED, FAILED = BackfillStatus.RUNNING, BackfillStatus.PAUSED, BackfillStatus.FAILED
 #: The buttons in each status, when no stage waits.
 BUTTONS = {

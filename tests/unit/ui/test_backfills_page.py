@@ -15,6 +15,8 @@ from support.backfill_states import branch_state, enter, keep_plan, queue_chunks
 from support.backfill_world import World
 from support.engine_runs import EngineRuns
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_list_says_where_there_is_none(browser: TestClient) -> None:
     page = browser.get("/backfills")

@@ -23,6 +23,8 @@ from calve.ui.views.home.page import home as home_view
 from support.backfill_states import branch_state, enter, keep_plan, set_status
 from support.engine_rows import add_run, add_step, push_jobs, set_run, start
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3_600_000
 
 
