@@ -197,6 +197,11 @@ class TableMetadata:
         found: int = self.raw.get("current-schema-id", next(iter(self.schemas)))
         return found
 
+    @property
+    def default_spec(self) -> tuple[Mapping[str, Any], ...]:
+        """The partition fields that new rows are written with."""
+        return self.specs[self.raw.get("default-spec-id", max(self.specs))]
+
     @cached_property
     def specs(self) -> Mapping[int, tuple[Mapping[str, Any], ...]]:
         """The fields of all partition specs, by spec id."""

@@ -32,7 +32,7 @@ def default_range_column(metadata: TableMetadata, branch: str = "main") -> Range
     """The column of time behind the partitions that new files go to; None where there is none."""
     head = metadata.current_snapshot_id(branch)
     schema = metadata.schema_of(None if head is None else metadata.snapshot(head))
-    for field in metadata.specs[metadata.raw.get("default-spec-id", max(metadata.specs))]:
+    for field in metadata.default_spec:
         source = find_field(schema, field["source-id"])
         if (
             source is None

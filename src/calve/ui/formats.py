@@ -25,6 +25,11 @@ def duration(milliseconds: float | None) -> str:
     return f"{span // _DAY} d {span % _DAY // _HOUR} h"
 
 
+def elapsed(started_at: int | None, ended_at: int | None, now: int) -> int | None:
+    """How long something took, or has taken up to now; None if it has not begun."""
+    return None if started_at is None else (ended_at or now) - started_at
+
+
 def ago(moment: int | None, now: int) -> str:
     """A moment as seen from now, in its largest unit."""
     if moment is None:

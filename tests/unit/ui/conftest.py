@@ -1,27 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from fastapi.testclient import TestClient
 
 from calve.engine.orchestrator import Orchestrator
 from calve.server.app import PREFIX, create_app
-from calve.settings import load_settings
 from calve.state.database import Database
 from calve.ui.pages import TWINS
 from calve.ui.site import add_pages
-from support.states import place_state
-
-
-@pytest.fixture
-def orchestrator(home: Path) -> Iterator[Orchestrator]:
-    """An empty state that no engine runs."""
-    place_state(home)
-    made = Orchestrator(load_settings(home))
-    yield made
-    made.database.close()
 
 
 @pytest.fixture

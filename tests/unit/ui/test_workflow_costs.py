@@ -18,7 +18,7 @@ from calve.settings import load_settings
 from calve.state.database import Database
 from calve.ui.site import add_pages
 from calve.ui.views.settings.engines import engines, permit_use, queues
-from calve.ui.views.signals.finding import newest_signals, subscribers, waiting_steps
+from calve.ui.views.signals.finding import sent_signals, subscribers, waiting_steps
 from calve.ui.views.workflows.grid import instance_grid
 from calve.ui.views.workflows.recent import blocked_workflows, recent_runs
 from support.engine_rows import NOW, add_step, push_jobs, start
@@ -35,7 +35,7 @@ VIEWS: dict[str, Callable[[Connection], Any]] = {
     "blocked": lambda found: blocked_workflows(found, ["wf", "other"]),
     "grid": lambda found: instance_grid(found, "wf", ["a"], None, NOW),
     "older part of the grid": lambda found: instance_grid(found, "wf", ["a"], 5, NOW),
-    "signals of a name": lambda found: newest_signals(found, "x", 5),
+    "signals of a name": lambda found: sent_signals(found, "x", 5),
     "subscribers": lambda found: subscribers(found, "x"),
     "waiting steps": lambda found: waiting_steps(found, ""),
     "engines": lambda found: engines(found, 1, NOW),

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, func,
 from calve.engine.views.definitions import step_definitions, unwrapped
 from calve.engine.views.documents import Json, load_map, plain_params, without_nones
 from calve.engine.views.lookup import find_run
+from calve.engine.views.numbers import is_number
 from calve.engine.views.pages import PAGE_LIMIT
 from calve.errors import NotFoundError, UsageError
 from calve.state.orchestration import runs, steps
@@ -226,7 +227,7 @@ def _iteration(found: _Iterations, row: Row[Any]) -> Json:
 
 def _parse_rank(rank: str, depth: int) -> list[int]:
     parts = rank.split(_RANK)
-    if len(parts) != depth or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+    if len(parts) != depth or not all(map(is_number, parts)):
         raise UsageError(
             "RANK_INVALID",
             f"found the iteration '{rank}', expected {depth} numbers",

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from calve.engine.views.numbers import is_number
 from calve.errors import NotFoundError, UsageError
 from calve.state.orchestration import runs, workflows
 from calve.workflow.definition.problems import nearest
@@ -45,7 +46,7 @@ def find_run(connection: Connection, workflow_id: str, instance_id: int, run_id:
 def parse_number(value: str | int, what: str) -> int:
     """A number of a run, an attempt or a signal, as a path names it."""
     text = str(value)
-    if text.isascii() and text.isdigit() and len(text) < 19:
+    if is_number(text):
         return int(text)
     raise UsageError("NUMBER_INVALID", f"found the {what} '{value}'", f"use '{LATEST}' or a number")
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, tuple_
 
+from calve.engine.views.numbers import is_number
 from calve.errors import UsageError
 
 _SIGN = "-"
-#: A number with so many digits is past what the state can hold.
-_DIGITS = 19
 
 
 def read_newest(
@@ -41,12 +40,8 @@ def read_newest(
 
 def _numbers(cursor: str, count: int) -> list[int]:
     parts = cursor.split(_SIGN)
-    if len(parts) != count or not all(_is_number(part) for part in parts):
+    if len(parts) != count or not all(is_number(part) for part in parts):
         raise UsageError(
             "PAGE_INVALID", f"found the cursor '{cursor[:40]}'", "use next_cursor of the list before"
         )
     return [int(part) for part in parts]
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < _DIGITS

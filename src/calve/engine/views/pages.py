@@ -13,11 +13,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select
 
 from calve.engine.views.documents import Json
+from calve.engine.views.numbers import is_number
 from calve.errors import UsageError
 
 PAGE_LIMIT = 200
-#: A number with so many digits is past what the state can hold.
-_DIGITS = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class PageRequest:
         size = last if first is None else first
         if size is None or not 1 <= size <= PAGE_LIMIT:
             raise _invalid(f"a page of {size} entries", f"ask for 1 to {PAGE_LIMIT}")
-        if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) < _DIGITS):
+        if cursor and not is_number(cursor):
             raise _invalid(
                 f"the cursor {cursor!r} is not a number", "use start_cursor or end_cursor of a page"
             )

@@ -18,7 +18,8 @@ from calve.state.orchestration import runs, steps
 RUNS_LIMIT = 1_000
 #: A status is looked for among so many of the newest, where no index knows of it.
 LOOK_BACK = 20_000
-_LIVE = (RunStatus.CREATED, RunStatus.IN_PROGRESS)
+#: These have an index of their own, which holds nothing else.
+LIVE = (RunStatus.CREATED, RunStatus.IN_PROGRESS)
 
 
 def run_summary(
@@ -73,39 +74,41 @@ def list_runs(
     """
     query = select(runs).where(~runs.c.inline)
     key: list[ColumnElement[int]] = [runs.c.id]
-    wanted = None if status is None else _run_status(status)
+    wanted = None if status is None else parse_status(status)
     if workflow_id is not None:
         latest = find_workflow(connection, workflow_id).latest_instance_id
         query = query.where(runs.c.workflow_id == workflow_id)
         key = [runs.c.instance_id, runs.c.run_id]
         if wanted is not None:
-            query = query.where(_has(wanted), runs.c.instance_id > latest - LOOK_BACK)
+            query = query.where(has_status(wanted), runs.c.instance_id > latest - LOOK_BACK)
     elif wanted is not None:
         query = query.where(_has_among_all(connection, wanted))
     rows, following = read_newest(connection, query, key, limit, RUNS_LIMIT, cursor)
     return {"runs": [_list_entry(row) for row in rows], "next_cursor": following}
 
 
-def _has(status: RunStatus) -> ColumnElement[bool]:
+def has_status(status: RunStatus) -> ColumnElement[bool]:
+    """The condition for a status."""
     # The status stands in the text of the statement, so that the partial index of that status serves it.
     return runs.c.status == literal(status.value, literal_execute=True)
 
 
 def _has_among_all(connection: Connection, status: RunStatus) -> ColumnElement[bool]:
     """The condition for a status, so that what it costs does not grow with what is finished."""
-    if status in _LIVE:
+    if status in LIVE:
         # Their index is in another order: found first, and sorted then, or all runs would be looked at.
-        return runs.c.id.in_(select(runs.c.id).where(_has(status)))
+        return runs.c.id.in_(select(runs.c.id).where(has_status(status)))
     if status is RunStatus.SUCCEEDED:
-        return and_(_has(status), runs.c.id > _newest_run(connection) - LOOK_BACK)
-    return _has(status)
+        return and_(has_status(status), runs.c.id > _newest_run(connection) - LOOK_BACK)
+    return has_status(status)
 
 
 def _newest_run(connection: Connection) -> int:
     return connection.execute(select(func.max(runs.c.id))).scalar() or 0
 
 
-def _run_status(text: str) -> RunStatus:
+def parse_status(text: str) -> RunStatus:
+    """A status by its name. Raises STATUS_UNKNOWN."""
     if text.upper() in RunStatus.__members__:
         return RunStatus[text.upper()]
     raise UsageError(

@@ -16,6 +16,7 @@ from calve import __version__
 from calve.engine.core.liveness import any_engine_alive
 from calve.engine.orchestrator import Orchestrator
 from calve.engine.views.feed import Batch, EventFilter, newest_event, read_events
+from calve.engine.views.numbers import is_number
 from calve.errors import UsageError
 from calve.server.dependencies import LARGEST, Json, Orchestrating
 from calve.server.hub import Hub
@@ -81,6 +82,6 @@ def _newest(orchestrator: Orchestrator) -> int:
 
 
 def _event_number(text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 19:
+    if is_number(text):
         return int(text)
     raise UsageError("EVENT_ID_INVALID", f"found Last-Event-ID '{text[:40]}'", "send the id of an event")

@@ -71,7 +71,7 @@ def target_of(
     """A target; `pairs` are its columns that have the values of columns of the source."""
     metadata = table.metadata
     schema = metadata.schema_of(None)
-    spec = metadata.specs[metadata.raw.get("default-spec-id", max(metadata.specs))]
+    spec = metadata.default_spec
     fields = _fields(metadata, schema, [spec])
     name = str(table.name)
     before = _before_own(metadata, _state_of(metadata, base), is_own)

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from calve.backfill.lineage import Cause, How, Lineage
 from calve.backfill.lineage.loading import forget_lineage, load_lineage
 from calve.engine.orchestrator import Orchestrator
-from calve.settings import Settings, load_settings
+from calve.settings import Settings
 from calve.state.orchestration import workflow_versions
 from calve.workflow.definition import load_yaml
-from support.states import place_state
 
 SPARK = """
 Workflow:
   id: {id}
   jobs: [{{job: {{id: a, type: Spark, script: INSERT INTO {to} SELECT * FROM {source}}}}}]
 """
-
-
-@pytest.fixture
-def orchestrator(home: Path) -> Iterator[Orchestrator]:
-    place_state(home)
-    made = Orchestrator(load_settings(home))
-    yield made
-    made.database.close()
 
 
 def push(orchestrator: Orchestrator, workflow_id: str, source: str = "db.a", to: str = "db.b") -> None:

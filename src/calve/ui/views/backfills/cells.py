@@ -8,7 +8,7 @@ from math import ceil
 
 from calve.backfill.records import Chunk
 from calve.server.dependencies import Json
-from calve.ui.views.runs.addresses import run_address
+from calve.ui.addresses import run_address
 
 CELLS_LIMIT = 240
 _PLANNED = "PLANNED"

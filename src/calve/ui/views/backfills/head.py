@@ -8,7 +8,7 @@ from calve.backfill.records import Backfill
 from calve.backfill.status import backfill_summary
 from calve.backfill.statuses import BackfillStatus, Phase
 from calve.server.dependencies import Json
-from calve.ui.views.runs.addresses import run_address, step_address
+from calve.ui.addresses import run_address, step_address
 
 
 def backfill_head(backfill: Backfill, stages: Sequence[Json]) -> Json:

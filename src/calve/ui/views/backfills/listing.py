@@ -13,6 +13,7 @@ from calve.engine.views.pages import PageRequest
 from calve.errors import CalveError
 from calve.server.dependencies import LARGEST, Json, Orchestrating
 from calve.server.errors import status_of
+from calve.ui.addresses import backfill_address
 from calve.ui.forms import Fields, Person
 from calve.ui.pages import Pages
 from calve.ui.rendering import render
@@ -49,4 +50,4 @@ def plan(request: Request, orchestrator: Orchestrating, person: Person, fields: 
         with orchestrator.database.read() as connection:
             model = form_model(connection, {**DEFAULTS, **fields}, error)
         return render(request, _NEW, model, status_of(error))
-    return RedirectResponse(f"/backfills/{made['backfill_id']}", status_code=303)
+    return RedirectResponse(backfill_address(made["backfill_id"]), status_code=303)

@@ -10,6 +10,7 @@ from calve.backfill.service import Backfills
 from calve.backfill.store import read_backfill, read_chunks, read_stages
 from calve.engine.views.runs import run_summary
 from calve.server.dependencies import Json, Number, Orchestrating
+from calve.ui.addresses import backfill_address
 from calve.ui.forms import Fields, Person, go_to
 from calve.ui.pages import Pages
 from calve.ui.views.backfills.actions import DONE_WORDS, allowed_actions, read_options
@@ -56,4 +57,4 @@ def act_on_backfill(
 ) -> RedirectResponse:
     """Do what a button says, and show the backfill again."""
     act(Backfills(orchestrator), backfill_id, action, read_options(fields), person)
-    return go_to(f"/backfills/{backfill_id}", DONE_WORDS[action])
+    return go_to(backfill_address(backfill_id), DONE_WORDS[action])

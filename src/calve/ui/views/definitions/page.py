@@ -14,9 +14,9 @@ from calve.engine.views.pages import PageRequest, read_page
 from calve.errors import UsageError
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.orchestration import workflow_versions
+from calve.ui.addresses import with_query
 from calve.ui.pages import Pages
 from calve.ui.views.definitions.diff import diff_lines, number_lines
-from calve.ui.views.runs.addresses import with_query
 from calve.ui.views.workflows.head import read_head
 from calve.workflow.definition import WorkflowDefinition, to_yaml
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 from calve.backfill.statuses import BackfillStatus, Phase
 from calve.server.dependencies import Json
 from calve.state.backfill import backfill_stages, backfills
+from calve.ui.addresses import backfill_address
 from calve.ui.views.home.line import LINES_LIMIT, line
 
 #: Older ones are found in the list of backfills.
@@ -44,7 +45,7 @@ def _told(backfill_id: int, status: str, why: str, since: int | None) -> Json:
         f"Backfill {backfill_id}",
         why,
         since=since,
-        href=f"/backfills/{backfill_id}",
+        href=backfill_address(backfill_id),
         act=f"Backfill {backfill_id}",
         command=f"calve backfill {'retry' if status == 'FAILED' else 'publish'} {backfill_id}",
     )

@@ -12,8 +12,8 @@ from calve.engine.model.statuses import FAILED, RunStatus
 from calve.engine.views.documents import load_map
 from calve.server.dependencies import Json
 from calve.state.orchestration import runs, steps, workflows
+from calve.ui.addresses import run_address, workflow_address
 from calve.ui.views.home.line import LINES_LIMIT, line
-from calve.ui.views.runs.addresses import run_address, workflow_address
 
 _COLUMNS = (
     runs.c.id, runs.c.workflow_id, runs.c.instance_id, runs.c.status, runs.c.error, runs.c.ended_at,

@@ -11,7 +11,7 @@ from calve.backfill.lineage.loading import BACKFILL_PREFIX
 from calve.engine.signals.watermarks import moments_of
 from calve.server.dependencies import Json
 from calve.state.schema import capture_writes, captures
-from calve.steps.incremental.naming import split_run_ref
+from calve.ui.views.captures.runs import run_of
 
 _SHOWN = 25
 _NOBODY: Json = {"workflow_id": None, "instance_id": None, "is_backfill": False}
@@ -82,9 +82,9 @@ def _writers(connection: Connection, shown: Sequence[Row[*tuple[Any, ...]]]) -> 
 
 
 def _writer(run_ref: str | None) -> Json:
-    parts = split_run_ref(run_ref) if run_ref else None
-    if parts is None:
+    run = run_of(run_ref)
+    if run is None:
         return _NOBODY
     # What a backfill writes may be on a branch, where readers do not see it yet.
-    is_backfill = parts[0].startswith(BACKFILL_PREFIX)
-    return {"workflow_id": parts[0], "instance_id": parts[1], "is_backfill": is_backfill}
+    is_backfill = run["workflow_id"].startswith(BACKFILL_PREFIX)
+    return {"workflow_id": run["workflow_id"], "instance_id": run["instance_id"], "is_backfill": is_backfill}

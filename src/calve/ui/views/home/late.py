@@ -12,8 +12,8 @@ from calve.engine.triggers.tables.decision import What
 from calve.engine.views.documents import load_map
 from calve.server.dependencies import Json
 from calve.state.orchestration import incremental_triggers, workflows
+from calve.ui.addresses import workflow_address
 from calve.ui.views.home.line import LINES_LIMIT, line
-from calve.ui.views.runs.addresses import workflow_address
 
 _MINUTE_MS = 60_000
 _DAY_MS = 24 * 60 * _MINUTE_MS

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from sqlalchemy import Connection
 
 from calve.backfill.lineage.describing import Kind
 from calve.backfill.lineage.graph import Lineage, node_id
 from calve.server.dependencies import Json
+from calve.ui.addresses import table_address, workflow_address
 from calve.ui.views.lineage.choosing import Part
 from calve.ui.views.tables.freshness import Freshness, fresh_workflows, worst
 
@@ -39,7 +39,7 @@ def _fact(node: str, told: Freshness | None) -> Json:
     kind, _, name = node.partition(":")
     status = "NONE" if told is None else told.status
     return {
-        "href": f"/{kind}s/{quote(name, safe='')}",
+        "href": table_address(name) if kind == Kind.TABLE else workflow_address(name),
         "status": status,
         "kind": kind,
         "note": _note(status, "" if told is None else told.why),

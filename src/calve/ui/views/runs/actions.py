@@ -13,9 +13,9 @@ from calve.engine.views.documents import Json
 from calve.server import acting
 from calve.server.action_maps import instance_actions, step_actions
 from calve.server.dependencies import Number, Orchestrating
+from calve.ui.addresses import run_address, step_address, with_query
 from calve.ui.forms import Person, go_to
 from calve.ui.pages import Pages
-from calve.ui.views.runs.addresses import run_address, step_address, with_query
 
 pages = Pages()
 _INSTANCE = "/workflows/{workflow_id}/instances/{instance_id}"

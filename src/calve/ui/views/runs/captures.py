@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import quote
 
 from sqlalchemy import Connection
 
@@ -12,7 +11,9 @@ from calve.lake.model import Changes
 from calve.ledger.records import CaptureRecord, SourceRecord
 from calve.ledger.rows import read_captures
 from calve.state.schema import captures
-from calve.steps.incremental.naming import run_ref_of, split_run_ref
+from calve.steps.incremental.naming import run_ref_of
+from calve.ui.addresses import capture_address, table_address
+from calve.ui.views.captures.runs import run_of
 
 
 def find_captures(
@@ -25,11 +26,11 @@ def find_captures(
 
 
 def _describe(record: CaptureRecord) -> Json:
-    place = split_run_ref(record.run_ref or "")
+    place = run_of(record.run_ref)
     return {
         "id": record.id,
-        "href": f"/captures/{quote(record.id, safe='')}",
-        "step_id": None if place is None else place[2],
+        "href": capture_address(record.id),
+        "step_id": None if place is None else place["step_id"],
         "status": record.status.value.upper(),
         "consumer": record.consumer,
         "created_at": record.created_at,
@@ -44,7 +45,7 @@ def _source(source: SourceRecord) -> Json:
     changes = source.changes
     return {
         "table": source.table_name,
-        "href": f"/tables/{quote(source.table_name, safe='')}",
+        "href": table_address(source.table_name),
         "branch": source.branch,
         "amount": None if changes is None else _amount(changes),
         "ranges": [] if changes is None else [

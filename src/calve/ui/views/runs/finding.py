@@ -10,20 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
 from calve.engine.model.statuses import RunStatus
 from calve.engine.views.lookup import find_workflow
 from calve.engine.views.newest import read_newest
-from calve.errors import UsageError
+from calve.engine.views.numbers import is_number
+from calve.engine.views.runs import LIVE, has_status, parse_status
 from calve.state.orchestration import runs
 
 SIZE = 50
 #: A page looks at no more runs than this.
 WINDOW = 20_000
-#: These have an index of their own, which holds nothing else.
-_INDEXED = (RunStatus.CREATED, RunStatus.IN_PROGRESS)
-_DIGITS = 19
 _COLUMNS = (
     runs.c.id,
     runs.c.workflow_id,
@@ -55,13 +53,7 @@ class Wanted:
     @classmethod
     def parse(cls, workflow_id: str, status: str, cursor: str) -> Wanted:
         """What a query says; an empty text is nothing."""
-        if status and status.upper() not in RunStatus.__members__:
-            raise UsageError(
-                "STATUS_UNKNOWN",
-                f"found the status '{status}'",
-                f"use one of {', '.join(RunStatus.__members__)}",
-            )
-        return cls(workflow_id or None, RunStatus[status.upper()] if status else None, cursor or None)
+        return cls(workflow_id or None, parse_status(status) if status else None, cursor or None)
 
     @property
     def key(self) -> tuple[ColumnElement[int], ...]:
@@ -83,12 +75,12 @@ def list_runs(connection: Connection, wanted: Wanted) -> Found:
     if wanted.workflow_id is not None:
         find_workflow(connection, wanted.workflow_id)
         query = query.where(runs.c.workflow_id == wanted.workflow_id)
-    if wanted.status in _INDEXED:
+    if wanted.status in LIVE:
         # Looked up first: in the order of their age, all runs would be gone through for a few.
-        query = query.where(runs.c.id.in_(select(runs.c.id).where(_is(wanted.status))))
+        query = query.where(runs.c.id.in_(select(runs.c.id).where(has_status(wanted.status))))
         return Found(*read_newest(connection, query, wanted.key, SIZE, SIZE, wanted.cursor))
     if wanted.status is not None:
-        query = query.where(_is(wanted.status))
+        query = query.where(has_status(wanted.status))
     end = _window_end(connection, wanted)
     query = query.where(wanted.key[0] > end)
     rows, older = read_newest(connection, query, wanted.key, SIZE, SIZE, wanted.cursor)
@@ -97,17 +89,12 @@ def list_runs(connection: Connection, wanted: Wanted) -> Found:
     return Found(rows, older or after)
 
 
-def _is(status: RunStatus) -> ColumnElement[bool]:
-    # In the text of the statement, so that the partial index of a status serves it.
-    return runs.c.status == literal(status.value, literal_execute=True)
-
-
 def _window_end(connection: Connection, wanted: Wanted) -> int:
     """The number above which this page looks; 0: down to the very first."""
     if wanted.cursor is not None:
         head = wanted.cursor.partition("-")[0]
         # A cursor that is none is refused by what reads the page.
-        begin = int(head) if head.isascii() and head.isdigit() and len(head) < _DIGITS else 0
+        begin = int(head) if is_number(head) else 0
     else:
         query = select(func.max(wanted.key[0]))
         if wanted.workflow_id is not None:

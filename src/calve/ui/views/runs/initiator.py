@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, select
 
 from calve.engine.views.documents import Json, load_map
 from calve.state.orchestration import runs
-from calve.ui.views.runs.addresses import run_address, step_address
+from calve.ui.addresses import backfill_address, run_address, step_address, table_address
 
 _RESTARTS = {
     "RESTART_FROM_INCOMPLETE": "restarted with what was incomplete",
@@ -76,7 +76,7 @@ def _signal(name: str, number: int) -> Json:
 
 
 def _table(name: str) -> Json:
-    return {"text": name, "href": f"/tables/{quote(name, safe='')}"}
+    return {"text": name, "href": table_address(name)}
 
 
 def _backfill(scope: Mapping[str, Any]) -> Json:
@@ -85,7 +85,7 @@ def _backfill(scope: Mapping[str, Any]) -> Json:
     again = scope.get("round") or 1
     return {
         "words": words if again == 1 else f"{words}, round {again}",
-        "href": None if number is None else f"/backfills/{number}",
+        "href": None if number is None else backfill_address(number),
     }
 
 

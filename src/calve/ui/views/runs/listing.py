@@ -12,8 +12,9 @@ from calve.engine.views.documents import Json
 from calve.errors import NotFoundError
 from calve.server.dependencies import Orchestrating
 from calve.state.clock import now_ms
+from calve.ui.addresses import run_address, with_query, workflow_address
+from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
-from calve.ui.views.runs.addresses import run_address, with_query, workflow_address
 from calve.ui.views.runs.finding import Found, Wanted, list_runs
 from calve.ui.views.runs.initiator import describe_start, read_parents
 from calve.ui.views.runs.steps import shorten_error
@@ -67,7 +68,7 @@ def _describe_all(found: Found, parents: dict[int, Row[Any]]) -> list[Json]:
             "created_at": row.created_at,
             "started_at": row.started_at,
             "ended_at": row.ended_at,
-            "took": None if row.started_at is None else (row.ended_at or now) - row.started_at,
+            "took": elapsed(row.started_at, row.ended_at, now),
             "error": shorten_error(row.error),
         }
         for row in found.rows

@@ -11,9 +11,10 @@ from calve.engine.views.documents import Json, load, load_map
 from calve.engine.views.lookup import LATEST
 from calve.server.dependencies import Number, Orchestrating
 from calve.state.clock import now_ms
+from calve.ui.addresses import run_address, workflow_address
+from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
 from calve.ui.views.runs.actions import run_buttons
-from calve.ui.views.runs.addresses import run_address, workflow_address
 from calve.ui.views.runs.captures import find_captures
 from calve.ui.views.runs.initiator import describe_start, find_way, read_parents
 from calve.ui.views.runs.params import describe_params
@@ -76,7 +77,7 @@ def describe_run(row: Row[Any], now: int) -> Json:
         "created_at": row.created_at,
         "started_at": row.started_at,
         "ended_at": row.ended_at,
-        "took": None if row.started_at is None else (row.ended_at or now) - row.started_at,
+        "took": elapsed(row.started_at, row.ended_at, now),
         "queued": (row.started_at or row.ended_at or now) - row.created_at,
         "error": load(row.error),
         "href": run_address(row.workflow_id, row.instance_id, row.run_id),

@@ -9,12 +9,12 @@ from sqlalchemy import Row
 
 from calve.engine.model.statuses import FAILED, StepStatus
 from calve.engine.views.documents import Json, load, load_map
+from calve.ui.addresses import step_address
 from calve.ui.drawing.graph import Edge, Picture, draw_graph
-from calve.ui.formats import duration
-from calve.ui.views.runs.addresses import step_address
+from calve.ui.formats import duration, elapsed
+from calve.ui.views.conditions import add_conditions, find_conditions
 from calve.ui.views.runs.reading import RunRead
 
-_ALWAYS = "true"
 #: Of a message, so much is shown beside others.
 _MESSAGE = 240
 #: As long as nearly all notes of boxes.
@@ -49,16 +49,10 @@ def _describe(read: RunRead, step_id: str) -> Json:
         **step,
         "carried": newest.carried,
         "started_at": newest.started_at or newest.created_at,
-        "took": _took(newest, read.now),
+        "took": elapsed(newest.started_at, newest.ended_at, read.now),
         "progress": describe_progress(newest),
         "error": shorten_error(newest.error),
     }
-
-
-def _took(row: Row[Any], now: int) -> int | None:
-    if row.started_at is None:
-        return None
-    return int((row.ended_at or now) - row.started_at)
 
 
 def describe_progress(row: Row[Any]) -> Json | None:
@@ -98,16 +92,9 @@ def find_failed(described: list[Json]) -> list[Json]:
 
 def draw_steps(read: RunRead, described: list[Json]) -> Json:
     """The graph of the steps, and what is to be said of each."""
-    conditions = {
-        (step_id, after): condition
-        for step_id, definition in read.definitions.items()
-        for after, condition in ((definition.get("transition") or {}).get("successors") or {}).items()
-    }
+    conditions = find_conditions(read.definitions.items())
     notes = {step["id"]: _note(read, step) for step in described}
-    picture = _picture(read.step_ids, tuple(conditions)).to_json()
-    for line in picture["lines"]:
-        condition = str(conditions[line["source"], line["target"]])
-        line["condition"] = "" if condition == _ALWAYS else condition
+    picture = add_conditions(_picture(read.step_ids, tuple(conditions)).to_json(), conditions)
     facts = {
         step["id"]: {"href": step["href"], "status": step["status"], "note": notes[step["id"]]}
         for step in described

@@ -10,9 +10,10 @@ from calve.engine.core.waiting import PENDING
 from calve.engine.model.statuses import RunStatus, StepStatus
 from calve.engine.signals.model import Signal
 from calve.engine.views.documents import load
+from calve.engine.views.signals import newest_signals
 from calve.server.dependencies import Json
-from calve.state.orchestration import runs, signal_subscriptions, signals, steps
-from calve.ui.views.runs.addresses import step_address, workflow_address
+from calve.state.orchestration import runs, signal_subscriptions, steps
+from calve.ui.addresses import step_address, workflow_address
 
 PAGE_SIZE = 50
 _WAITING = 200
@@ -20,19 +21,12 @@ _WAITING = 200
 _LIVE_RUNS = 500
 
 
-def newest_signals(connection: Connection, name: str, cursor: int | None) -> tuple[list[Json], int | None]:
+def sent_signals(connection: Connection, name: str, cursor: int | None) -> tuple[list[Json], str | None]:
     """A page of signals, the newest first, and the cursor of the next one."""
-    # Of one name they are in the index of their numbers, all together in that of their keys.
-    key = signals.c.seq_id if name else signals.c.id
-    query = select(signals).order_by(key.desc()).limit(PAGE_SIZE + 1)
-    if name:
-        query = query.where(signals.c.name == name)
-    if cursor is not None:
-        query = query.where(key < cursor)
-    rows = connection.execute(query).all()
-    shown = [Signal.from_row(row) for row in rows[:PAGE_SIZE]]
-    older = None if len(rows) <= PAGE_SIZE else shown[-1].seq_id if name else shown[-1].id
-    return [_signal(one) for one in shown], older
+    found, older = newest_signals(
+        connection, name or None, PAGE_SIZE, None if cursor is None else str(cursor)
+    )
+    return [_signal(one) for one in found], older
 
 
 def subscribers(connection: Connection, name: str) -> list[Json]:
@@ -71,9 +65,7 @@ def _waits(row: Row[Any]) -> list[Json]:
     return [
         {
             "signal": one["name"],
-            "conditions": [
-                f"{stated['param']} {stated['operator']} {stated['value']}" for stated in one["conditions"]
-            ],
+            "conditions": condition_texts(one),
             "workflow_id": row.workflow_id,
             "instance_id": row.instance_id,
             "step_id": row.step_id,
@@ -83,6 +75,11 @@ def _waits(row: Row[Any]) -> list[Json]:
         for one in load(row.dependencies) or []
         if one["status"] == PENDING
     ]
+
+
+def condition_texts(dependency: Json) -> list[str]:
+    """What a step wants of a signal that it waits for."""
+    return [f"{x['param']} {x['operator']} {x['value']}" for x in dependency.get("conditions", ())]
 
 
 def _signal(one: Signal) -> Json:

@@ -11,11 +11,11 @@ from fastapi.responses import Response
 from calve.engine.orchestrator import Orchestrator
 from calve.errors import UsageError
 from calve.server.dependencies import LARGEST, Json, Orchestrating
+from calve.ui.addresses import with_query
 from calve.ui.forms import Fields, go_to
 from calve.ui.pages import Pages
 from calve.ui.rendering import render
-from calve.ui.views.runs.addresses import with_query
-from calve.ui.views.signals.finding import newest_signals, subscribers, waiting_steps
+from calve.ui.views.signals.finding import sent_signals, subscribers, waiting_steps
 from calve.ui.views.signals.form import NO_SIGNAL, read_signal
 
 pages = Pages()
@@ -52,7 +52,7 @@ def _page(
     problem: UsageError | None = None,
 ) -> Json:
     with orchestrator.database.read() as connection:
-        found, older = newest_signals(connection, name, cursor)
+        found, older = sent_signals(connection, name, cursor)
         waiting = {"subscribers": subscribers(connection, name), "steps": waiting_steps(connection, name)}
     return {
         "name": name,

@@ -10,15 +10,15 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from calve.engine.core.liveness import any_engine_alive
+from calve.engine.core.lease import any_engine_alive
 from calve.engine.model.requests import StartOutcome, StartRequest
 from calve.engine.views.workflows import workflow_version
 from calve.errors import NotFoundError, UsageError
 from calve.server.dependencies import Json, Orchestrating
+from calve.ui.addresses import run_address
 from calve.ui.forms import Fields, Person, go_to
 from calve.ui.pages import Pages
 from calve.ui.rendering import render
-from calve.ui.views.runs.addresses import run_address
 from calve.ui.views.starting.fields import fields_of, read_fields
 from calve.ui.views.workflows.head import read_head
 
@@ -42,10 +42,7 @@ def start_form(
 ) -> Json:
     """The params of a workflow, to be given to a new run."""
     with orchestrator.database.read() as connection:
-        return {
-            **_form(connection, workflow_id, version),
-            "engine_alive": any_engine_alive(orchestrator.database),
-        }
+        return _form(connection, workflow_id, version)
 
 
 @pages.html.post("/workflows/{workflow_id}/start")
@@ -78,7 +75,6 @@ def start(
         **form,
         "fields": fields_of(form["declared"], fields, errors),
         "problem": None if problem is None else problem.to_json(),
-        "engine_alive": any_engine_alive(orchestrator.database),
     }
     return render(request, _TEMPLATE, shown, 400)
 
@@ -95,6 +91,7 @@ def _form(
         "declared": declared,
         "fields": fields_of(declared),
         "problem": None,
+        "engine_alive": any_engine_alive(connection),
         # Sent twice, by a second click, it starts once.
         "request_id": (typed or {}).get(_REQUEST) or str(uuid4()),
         "command": f"calve run {workflow_id}" + "".join(f" {name}=…" for name in list(declared)[:3]),

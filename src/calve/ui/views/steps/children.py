@@ -12,7 +12,8 @@ from calve.engine.views.documents import Json, load_map
 from calve.engine.views.flatten import iterations_page
 from calve.errors import UsageError
 from calve.state.orchestration import runs
-from calve.ui.views.runs.addresses import run_address, step_address, with_query
+from calve.ui.addresses import run_address, step_address, with_query
+from calve.ui.formats import elapsed
 from calve.ui.views.runs.params import show_value
 from calve.ui.views.steps.reading import StepRead
 
@@ -85,7 +86,7 @@ def _iteration(one: Json, now: int) -> Json:
         "status": state["status"],
         "run_id": place["workflow_run_id"],
         "started_at": started,
-        "took": None if started is None else (ended or now) - started,
+        "took": elapsed(started, ended, now),
         "href": run_address(place["workflow_id"], place["workflow_instance_id"], place["workflow_run_id"]),
     }
 
@@ -106,6 +107,6 @@ def _subworkflow(row: Row[Any], now: int) -> Json:
         "run_id": row.run_id,
         "status": row.status,
         "started_at": row.started_at,
-        "took": None if row.started_at is None else (row.ended_at or now) - row.started_at,
+        "took": elapsed(row.started_at, row.ended_at, now),
         "href": run_address(row.workflow_id, row.instance_id, row.run_id),
     }

@@ -15,14 +15,16 @@ from calve.engine.views.step_logs import LogRequest, read_log
 from calve.server.app import PREFIX
 from calve.server.dependencies import Number, Orchestrating
 from calve.state.clock import now_ms
+from calve.ui.addresses import run_address, step_address, with_query
+from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
 from calve.ui.views.runs.actions import step_buttons
-from calve.ui.views.runs.addresses import run_address, step_address, with_query
 from calve.ui.views.runs.captures import find_captures
 from calve.ui.views.runs.initiator import find_way
 from calve.ui.views.runs.page import describe_run
 from calve.ui.views.runs.params import describe_params, show_value
 from calve.ui.views.runs.steps import describe_progress
+from calve.ui.views.signals.finding import condition_texts
 from calve.ui.views.steps.children import find_subworkflow, read_iterations
 from calve.ui.views.steps.reading import StepRead, read_step
 
@@ -85,7 +87,7 @@ def _describe_attempt(read: StepRead, row: Row[Any], now: int) -> Json:
         "started_at": row.started_at,
         "ended_at": row.ended_at,
         "wake_at": row.wake_at if StepStatus(row.status).is_retryable else None,
-        "took": None if row.started_at is None else (row.ended_at or now) - row.started_at,
+        "took": elapsed(row.started_at, row.ended_at, now),
         "progress": describe_progress(row),
         "counts": _counts(load_map(row.progress)),
         "error": error if isinstance(error, dict) or error is None else {"message": str(error)},
@@ -102,8 +104,7 @@ def _counts(progress: Json) -> Json:
 
 
 def _dependency(one: Json) -> Json:
-    conditions = [f"{x['param']} {x['operator']} {x['value']}" for x in one.get("conditions", ())]
-    return {"name": one["name"], "status": one["status"], "conditions": conditions}
+    return {"name": one["name"], "status": one["status"], "conditions": condition_texts(one)}
 
 
 def _attempts(read: StepRead) -> list[Json]:

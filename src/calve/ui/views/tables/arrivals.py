@@ -76,7 +76,7 @@ def _without(why: str) -> Json:
 def _time_column(metadata: TableMetadata) -> _TimeColumn | None:
     partitioned = default_range_column(metadata)
     if partitioned is not None:
-        fields = metadata.specs[metadata.raw.get("default-spec-id", max(metadata.specs))]
+        fields = metadata.default_spec
         transforms = [field["transform"] for field in fields if field["source-id"] == partitioned.id]
         return _TimeColumn(partitioned, min(_UNITS.get(x, _DAY) for x in transforms), is_partitioned=True)
     found = first_time_column(metadata)

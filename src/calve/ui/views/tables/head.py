@@ -7,10 +7,9 @@ from typing import Any
 
 from calve.lake import SourceTable
 from calve.lake.amounts import held_at
+from calve.lake.commits import MAIN
 from calve.lake.metadata import Snapshot
 from calve.server.dependencies import Json
-
-MAIN = "main"
 
 
 def newest(table: SourceTable) -> Snapshot | None:
@@ -48,7 +47,7 @@ def describe_table(table: SourceTable) -> Json:
 
 def _spec_in_words(table: SourceTable) -> str:
     metadata = table.metadata
-    fields = metadata.specs[metadata.raw.get("default-spec-id", max(metadata.specs))]
+    fields = metadata.default_spec
     schema = metadata.schema_of(None)
     shown = [_field_in_words(field, schema) for field in fields if field["transform"] != "void"]
     return ", ".join(shown) or "not partitioned"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from calve.engine.views.numbers import is_number
 from calve.errors import UsageError
 from calve.ledger.listing import CaptureHead, newest_captures
 from calve.ledger.records import Position
@@ -47,6 +48,6 @@ def _parse(before: str) -> tuple[int, str] | None:
     if not before:
         return None
     at, _, capture_id = before.partition(".")
-    if not (at.isascii() and at.isdigit() and len(at) < 19 and capture_id):
+    if not (is_number(at) and capture_id):
         raise UsageError("PAGE_INVALID", f"found the cursor {before!r}", "use `older` of a page")
     return int(at), capture_id

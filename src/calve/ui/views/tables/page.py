@@ -12,6 +12,7 @@ from calve.backfill.lineage.graph import Lineage
 from calve.engine.signals.watermarks import moments_of
 from calve.errors import CalveError
 from calve.lake import SourceTable
+from calve.lake.commits import MAIN
 from calve.ledger.lag import lags_in
 from calve.ledger.listing import newest_captures
 from calve.ledger.records import Position
@@ -26,7 +27,7 @@ from calve.ui.views.tables.arrivals import SNAPSHOTS as HEAT_SNAPSHOTS
 from calve.ui.views.tables.arrivals import show_arrivals
 from calve.ui.views.tables.consumers import show_consumers, show_targets
 from calve.ui.views.tables.freshness import fresh_workflows, worst
-from calve.ui.views.tables.head import MAIN, describe_table
+from calve.ui.views.tables.head import describe_table
 from calve.ui.views.tables.history import show_captures
 from calve.ui.views.tables.lanes import is_beside, lane_of, newest_line, snap_of
 from calve.ui.views.tables.names import known_tables

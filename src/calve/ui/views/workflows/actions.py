@@ -6,9 +6,9 @@ from fastapi.responses import RedirectResponse
 
 from calve.server.acting import act_on_workflow
 from calve.server.dependencies import Orchestrating
+from calve.ui.addresses import workflow_address
 from calve.ui.forms import Fields, Person, go_to
 from calve.ui.pages import Pages
-from calve.ui.views.runs.addresses import workflow_address
 
 pages = Pages()
 

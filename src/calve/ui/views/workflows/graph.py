@@ -7,29 +7,22 @@ from collections.abc import Sequence
 from calve.engine.views.definitions import unwrapped
 from calve.server.dependencies import Json
 from calve.ui.drawing.graph import draw_graph
+from calve.ui.views.conditions import add_conditions, find_conditions
 from calve.workflow.definition.params import SUBWORKFLOW_ID
-from calve.workflow.definition.steps import NO_CONDITION
 
 
 def definition_graph(steps: Sequence[Json]) -> Json:
     """The picture of steps as they are stored, and what is to be said of each; edges say their condition."""
     found = list(unwrapped(steps))
     facts: dict[str, Json] = {step["id"]: {"note": _note(step), "kind": step["kind"]} for step in found}
-    ways = {(step["id"], target): text for step in found for target, text in _successors(step).items()}
+    conditions = find_conditions((step["id"], step) for step in found)
     picture = draw_graph(
         {step["id"]: step["id"] for step in found},
-        list(ways),
+        list(conditions),
         {step_id: fact["note"] for step_id, fact in facts.items()},
     ).to_json()
-    for line in picture["lines"]:
-        text = ways[line["source"], line["target"]]
-        line["condition"] = "" if text == NO_CONDITION else text
+    picture = add_conditions(picture, conditions)
     return {"picture": picture, "facts": facts, "steps": len(found), "conditions": _conditions(picture)}
-
-
-def _successors(step: Json) -> dict[str, str]:
-    found: dict[str, str] = step.get("transition", {}).get("successors", {})
-    return found
 
 
 def _conditions(picture: Json) -> list[Json]:

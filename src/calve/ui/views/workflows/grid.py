@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Row, Select, select
 from calve.engine.model.statuses import StepStatus
 from calve.server.dependencies import Json
 from calve.state.orchestration import runs, steps
-from calve.ui.formats import duration, words
-from calve.ui.views.runs.addresses import run_address, step_address
+from calve.ui.addresses import run_address, step_address
+from calve.ui.formats import duration, elapsed, words
 
 _INSTANCES = 25
 #: So many cells at most: a workflow with many steps shows fewer instances.
@@ -88,7 +88,7 @@ def _attempts(connection: Connection, run_keys: Sequence[int]) -> dict[tuple[int
 
 
 def _column(workflow_id: str, row: Row[Any], now_ms: int) -> Json:
-    took = duration(_span(row, now_ms))
+    took = duration(elapsed(row.started_at, row.ended_at, now_ms))
     return {
         "instance_id": row.instance_id,
         "href": run_address(workflow_id, row.instance_id),
@@ -103,14 +103,11 @@ def _cell(workflow_id: str, run: Row[Any], step_id: str, row: Row[Any] | None, n
     """What a step came to in an instance; None if it has not begun."""
     if row is None:
         return None
-    took = duration(_span(row, now_ms)) + (f", attempt {row.attempt_id}" if row.attempt_id > 1 else "")
+    took = duration(elapsed(row.started_at, row.ended_at, now_ms))
+    again = f", attempt {row.attempt_id}" if row.attempt_id > 1 else ""
     return {
         "status": row.status,
         "sign": _SIGNS.get(row.status, _WAITS),
         "href": step_address(workflow_id, run.instance_id, step_id),
-        "title": f"{step_id} in {run.instance_id}: {words(row.status)}, {took}",
+        "title": f"{step_id} in {run.instance_id}: {words(row.status)}, {took}{again}",
     }
-
-
-def _span(row: Row[Any], now_ms: int) -> int | None:
-    return None if row.started_at is None else (row.ended_at or now_ms) - row.started_at

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from calve.engine.views.workflow_directory import owner_name, tag_names
 from calve.engine.views.workflows import workflow_overview, workflow_version
 from calve.server.dependencies import Json
+from calve.ui.addresses import workflow_address
 from calve.ui.formats import words
-from calve.ui.views.runs.addresses import workflow_address
 
 
 def read_head(connection: Connection, workflow_id: str) -> Json:

@@ -13,8 +13,8 @@ from calve.engine.views.workflow_directory import owner_name
 from calve.engine.views.workflow_list import STATES, WorkflowFilter, find_workflows
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.clock import now_ms
+from calve.ui.addresses import run_address, with_query, workflow_address
 from calve.ui.pages import Pages
-from calve.ui.views.runs.addresses import run_address, with_query, workflow_address
 from calve.ui.views.workflows.recent import blocked_workflows, recent_runs
 from calve.ui.views.workflows.starts import starts_in_short
 

@@ -13,9 +13,9 @@ from calve.engine.views.workflow_directory import owner_name
 from calve.engine.views.workflows import workflow_overview, workflow_timeline, workflow_version
 from calve.server.dependencies import LARGEST, Json, Orchestrating
 from calve.state.clock import now_ms
+from calve.ui.addresses import with_query, workflow_address
 from calve.ui.formats import words
 from calve.ui.pages import Pages
-from calve.ui.views.runs.addresses import with_query, workflow_address
 from calve.ui.views.workflows.graph import definition_graph
 from calve.ui.views.workflows.grid import instance_grid
 from calve.ui.views.workflows.head import head_of

@@ -1,4 +1,4 @@
-"""Where runs and steps are shown."""
+"""Where things are shown."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ def step_address(
     return with_query(
         f"{run_address(workflow_id, instance_id)}/steps/{_part(step_id)}", run=run, attempt=attempt
     )
+
+
+def table_address(name: str) -> str:
+    """The page of a table."""
+    return f"/tables/{_part(name)}"
+
+
+def capture_address(capture_id: str) -> str:
+    """The page of a capture."""
+    return f"/captures/{_part(capture_id)}"
+
+
+def backfill_address(backfill_id: int) -> str:
+    """The page of a backfill."""
+    return f"/backfills/{backfill_id}"
 
 
 def with_query(path: str, **given: str | int | None) -> str:
