@@ -24,12 +24,12 @@ from benchmarks.ui.filling import fill
 from benchmarks.ui.requests import LOOKS, Taken, all_paths, ask
 from benchmarks.ui.scale import SMALL, Scale
 from benchmarks.ui.shapes import flows
-from calve.backfill.lineage.loading import load_lineage
 from calve.engine.orchestrator import Orchestrator
 from calve.server.app import create_app
 from calve.settings import load_settings
 from calve.state.database import Database
 from calve.ui.site import add_pages
+from calve.ui.views.lineage.reading import read_all
 
 _RESULTS = Path(__file__).parents[1] / "results" / "ui.json"
 _STORES = {"sqlite": SQLITE, "postgresql": POSTGRESQL}
@@ -101,13 +101,13 @@ def _opened(store: Store, scale: Scale, console: Console) -> Iterator[FastAPI]:
     fill(database, scale)
     console.print(f"[dim]filled with {scale} in {time.perf_counter() - start:.0f} s[/]")
     settings = load_settings(home).model_copy(update={"state_url": database.url})
+    orchestrator = Orchestrator(settings, database)
     start = time.perf_counter()
-    with database.read() as connection:
-        # A server reads it once, beside its pages, which do not wait for it.
-        load_lineage(connection, settings)
+    # A server reads it once, beside its pages, which do not wait for it.
+    read_all(orchestrator)
     console.print(f"[dim]read the lineage of all workflows in {time.perf_counter() - start:.0f} s[/]")
     try:
-        yield add_pages(create_app(Orchestrator(settings, database)))
+        yield add_pages(create_app(orchestrator))
     finally:
         database.close()
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Text, cast, func, select
 
 from calve.backfill.lineage.graph import Lineage
 from calve.backfill.lineage.model import Cause, Direction, Unknown, WorkflowTables
@@ -29,6 +30,17 @@ _BATCH = 500
 
 #: A version never changes, but a workflow may be deleted and pushed anew: then it was made at another time.
 _Key = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read, and of what."""
+
+    stamp: str | None = None
+    read: Mapping[_Key, WorkflowTables] = field(default_factory=dict)
+    lineage: Lineage = field(default_factory=lambda: Lineage(()))
+
+
 #: The state, the names of its catalogs, and the job templates as they are: what else a reading depends on.
 _World = tuple[Any, ...]
 
@@ -38,6 +50,13 @@ _KEYS = (
     .where(~workflows.c.workflow_id.startswith(BACKFILL_PREFIX, autoescape=True))
     .order_by(workflows.c.workflow_id)
 )
+_ALL = _KEYS.subquery()
+#: All keys as one text: there may be very many, and pages ask again and again whether they are the same.
+_STAMP = select(
+    func.aggregate_strings(
+        _ALL.c.workflow_id + " " + cast(_ALL.c.version, Text) + " " + cast(_ALL.c.created_at, Text), " "
+    )
+)
 _DEFINITIONS = (
     select(workflow_versions.c.workflow_id, workflow_versions.c.version, workflow_versions.c.definition)
     .join(workflows, workflows.c.workflow_id == workflow_versions.c.workflow_id)
@@ -46,7 +65,7 @@ _DEFINITIONS = (
 _TEMPLATES = select(func.count(), func.max(job_templates.c.created_at))
 
 _lock = threading.Lock()
-_cache: dict[_World, tuple[Mapping[_Key, WorkflowTables], Lineage]] = {}
+_cache: dict[_World, _Known] = {}
 
 
 def load_lineage(connection: Connection, settings: Settings) -> Lineage:
@@ -63,21 +82,21 @@ def try_lineage(connection: Connection, settings: Settings, at_most: int | None)
     To read a workflow takes some milliseconds.
     """
     world = _world(connection, settings)
-    # Whole rows at once: there may be very many, and pages ask for them again and again.
-    keys: list[_Key] = [(row[0], row[1], row[2]) for row in connection.execute(_KEYS).all()]
+    stamp = connection.execute(_STAMP).scalar()
     with _lock:
-        known, lineage = _cache.get(world, ({}, Lineage(())))
-    if list(known) == keys and known:
-        return lineage, 0
-    missing = {key[0]: key for key in keys if key not in known}
+        known = _cache.get(world, _Known())
+    if known.stamp == stamp:
+        return known.lineage, 0
+    keys: list[_Key] = [(row[0], row[1], row[2]) for row in connection.execute(_KEYS).all()]
+    missing = {key[0]: key for key in keys if key not in known.read}
     if at_most is not None and len(missing) > at_most:
         return Lineage(()), len(missing)
     read = {missing[found.workflow_id]: found for found in _read(connection, settings, list(missing), None)}
-    current = {key: found for key in keys if (found := read.get(key) or known.get(key)) is not None}
+    current = {key: found for key in keys if (found := read.get(key) or known.read.get(key)) is not None}
     lineage = Lineage(current.values())
     with _lock:
         _forget_others(world)
-        _cache[world] = (current, lineage)
+        _cache[world] = _Known(stamp, current, lineage)
     return lineage, 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import igraph
 
@@ -32,6 +33,12 @@ class Layered:
 
 def layer(nodes: Sequence[str], edges: Sequence[Edge]) -> Layered:
     """Give every node a layer right of all it comes after; edges that close a circle do not count."""
+    return _layer(tuple(nodes), tuple(edges))
+
+
+# A page that lives asks for the same graph again and again.
+@lru_cache(maxsize=128)
+def _layer(nodes: tuple[str, ...], edges: tuple[Edge, ...]) -> Layered:
     if not nodes:
         return Layered({}, {}, 0, 0)
     forward = _without_circles(nodes, edges)

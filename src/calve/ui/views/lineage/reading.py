@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 from sqlalchemy import Connection
@@ -27,6 +28,16 @@ def read_lineage(orchestrator: Orchestrator, connection: Connection) -> tuple[Li
     return lineage, unread
 
 
+def read_all(orchestrator: Orchestrator) -> None:
+    """Read the lineage of all workflows, so that pages find it."""
+    with orchestrator.database.read() as connection:
+        load_lineage(connection, orchestrator.settings)
+    # It stays for as long as the server does. Else the collector would go through it again and again,
+    # and hold up a page each time.
+    gc.collect()
+    gc.freeze()
+
+
 def _begin(orchestrator: Orchestrator) -> None:
     """Read everything in a thread, unless one does so already."""
     url = orchestrator.database.url
@@ -39,8 +50,7 @@ def _begin(orchestrator: Orchestrator) -> None:
 
 def _read(orchestrator: Orchestrator) -> None:
     try:
-        with orchestrator.database.read() as connection:
-            load_lineage(connection, orchestrator.settings)
+        read_all(orchestrator)
     except Exception:
         log.exception("the lineage could not be read")
     finally:
