@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, update
 from calve.errors import CalveError, ConflictError
 from calve.lake import Lake, open_table
 from calve.lake.metadata import Snapshot
+from calve.ledger.targets import settle_target
 from calve.spark.once.scope import STATEMENT_PROPERTY, read_marker
 from calve.state.clock import now_ms
 from calve.state.schema import capture_writes, captures
@@ -121,6 +122,7 @@ def note_landed(
         )
         .values(snapshot_id=snapshot_id, landed_at=now_ms(), **text)
     )
+    _settle_targets(connection, capture_id, statement)
 
 
 def forget_landed(connection: Connection, capture_id: str, statements: str) -> None:
@@ -133,6 +135,7 @@ def forget_landed(connection: Connection, capture_id: str, statements: str) -> N
         )
         .values(snapshot_id=None, landed_at=None)
     )
+    _settle_targets(connection, capture_id, statements)
 
 
 def writes_of(connection: Connection, capture_id: str) -> tuple[Write, ...]:
@@ -143,6 +146,16 @@ def writes_of(connection: Connection, capture_id: str) -> tuple[Write, ...]:
         .order_by(capture_writes.c.begun_at, capture_writes.c.statement)
     )
     return tuple(Write(*row) for row in connection.execute(query))
+
+
+def _settle_targets(connection: Connection, capture_id: str, statements: str) -> None:
+    query = select(capture_writes.c.target).where(
+        capture_writes.c.capture_id == capture_id,
+        capture_writes.c.statement.startswith(statements, autoescape=True),
+    )
+    # In one order, so that no two wait for each other.
+    for target in sorted(set(connection.execute(query).scalars())):
+        settle_target(connection, target)
 
 
 def landed_snapshot(lake: Lake, target: str, marker: str) -> int | None:

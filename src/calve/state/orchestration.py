@@ -6,7 +6,7 @@ migrations) hold only what is unfinished, so that nothing grows with the number 
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Integer, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Integer, Table, Text, false
 
 from calve.state.schema import metadata
 
@@ -81,6 +81,8 @@ incremental_triggers = Table(
     Column("waiting_since", BigInteger),  # of the oldest change that was not yet enough for a start
     Column("decision", Text),  # what the last look led to, and why
     Column("looked_at", BigInteger),
+    Column("waits", Text),  # how long the oldest change had waited at each of the last starts
+    Column("falls_behind", Boolean, nullable=False, server_default=false()),
 )
 
 # Which triggers wait for a signal.

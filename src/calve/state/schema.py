@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, MetaData, Table, Text
 
 # The newest migration. A state that names another one is migrated, or refused if it is newer.
-SCHEMA_VERSION = "0005"
+SCHEMA_VERSION = "0006"
 
 metadata = MetaData()
 
@@ -60,6 +60,15 @@ capture_writes = Table(
     Column("begun_at", BigInteger, nullable=False),
     Column("snapshot_id", BigInteger),  # null: it has not landed, as far as is known here
     Column("landed_at", BigInteger),
+)
+
+# The newest write of each target, so that nobody has to go through all of them.
+target_tables = Table(
+    "target_tables",
+    metadata,
+    Column("target", Text, primary_key=True),
+    Column("landed_at", BigInteger, nullable=False),
+    Column("capture_id", Text, ForeignKey("captures.id"), nullable=False),
 )
 
 sources = Table(

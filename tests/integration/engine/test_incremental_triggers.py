@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from pyiceberg.table import Table
 
+from calve.engine.triggers.tables import looking
 from calve.engine.triggers.tables.decision import What
 from calve.engine.triggers.tables.watcher import TableWatcher
 from calve.ledger.ledger import Ledger
+from calve.state.clock import now_ms
 from calve.state.database import Database
 from calve.state.orchestration import events, incremental_triggers
 from calve.workflow.definition.properties import Properties
@@ -111,6 +113,24 @@ def test_changes_during_a_run_start_exactly_one_more(calve: EngineRuns, table: T
     assert [run.status for run in until_over(calve, 2)] == ["SUCCEEDED", "SUCCEEDED"]
     until_decided(calve, What.NOTHING)
     assert len(instances(calve)) == 2
+
+
+def test_starts_after_ever_longer_waits_are_noted_as_a_growing_lag(
+    calve: EngineRuns, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calve.push(flow(noop("a"), trigger=ON_T))
+    until_decided(calve, What.NOTHING)
+    ahead = 0
+    monkeypatch.setattr(looking, "now_ms", lambda: now_ms() + ahead)
+    for at, minutes in enumerate((2, 5, 15)):
+        ahead = minutes * 60_000
+        append(table, at)
+        until_over(calve, at + 1)
+        until_decided(calve, What.NOTHING)
+        (row,) = calve.rows(incremental_triggers)
+        assert row.falls_behind is (at == 2)
+    waited = json.loads(row.waits)
+    assert [ms // 60_000 for ms in waited] == [2, 5, 15]
 
 
 def test_a_change_while_no_engine_runs_is_found_by_the_next(calve: EngineRuns, table: Table) -> None:

@@ -13,11 +13,13 @@ from calve.backfill.statuses import BackfillStatus, Phase
 from calve.engine.core.lease import take_lease
 from calve.engine.orchestrator import Orchestrator
 from calve.engine.signals.watermarks import publish
+from calve.ledger.targets import settle_target
 from calve.settings import load_settings
 from calve.state.clock import now_ms, to_iso
 from calve.state.database import Database
 from calve.state.orchestration import incremental_triggers, workflows
 from calve.state.schema import capture_writes, captures
+from calve.ui.formats import duration
 from calve.ui.views.home import day as home_day
 from calve.ui.views.home.page import home as home_view
 from support.backfill_states import branch_state, enter, keep_plan, set_status
@@ -122,6 +124,16 @@ def test_changes_that_wait_for_too_long_are_told(database: Database, twins: Test
     trigger(database, "stuck", "held", looked_at=now)
     lines = {line["what"]: line["status"] for line in twins.get("/home").json()["attention"]}
     assert lines == {"unreadable": "FAILED", "overdue": "LATE", "forgotten": "LATE", "stuck": "BLOCKED"}
+
+
+@pytest.mark.usefixtures("alive")
+def test_a_lag_that_grows_is_told_with_its_waits(database: Database, twins: TestClient) -> None:
+    trigger(database, "slow", "nothing", waits="[60000,120000,600000]", falls_behind=True)
+    trigger(database, "well", "nothing", waits="[600000,1,1]")
+    (told,) = twins.get("/home").json()["attention"]
+    assert (told["what"], told["status"]) == ("slow", "LATE")
+    assert "lag grows" in told["why"]
+    assert ", ".join(duration(minutes * 60_000) for minutes in (1, 2, 10)) in told["why"]
 
 
 @pytest.mark.usefixtures("alive")
@@ -300,3 +312,4 @@ def written(database: Database, target: str, at: int, run_ref: str | None) -> No
                 snapshot_id=1, landed_at=at,
             )
         )  # fmt: skip
+        settle_target(connection, target)

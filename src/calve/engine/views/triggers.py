@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, select
 
 from calve.engine.triggers.tables.seen import Seen
+from calve.engine.triggers.tables.waits import Waits
 from calve.engine.views.documents import Json
 from calve.engine.views.lookup import find_workflow
 from calve.state.orchestration import incremental_triggers, signal_triggers, time_triggers
@@ -56,6 +57,8 @@ def _tables(row: Row[Any]) -> Json:
         "workflow_instance_id": row.instance_id,
         "start_time": row.started_at,
         "waiting_since": row.waiting_since,
+        "waits": list(Waits.from_text(row.waits).last_ms),
+        "falls_behind": row.falls_behind,
         "decision": None if row.decision is None else json.loads(row.decision),
         "decision_time": row.looked_at,
     }

@@ -85,6 +85,8 @@ _TRIGGER = {
     "workflow_instance_id": None,
     "start_time": None,
     "waiting_since": None,
+    "waits": [1200, 900],
+    "falls_behind": False,
     "decision": None,
     "decision_time": None,
 }

@@ -43,15 +43,18 @@ TableText = Annotated[str, Field(strict=True, min_length=1)]
 class IncrementalTrigger(Model):
     """Starts a workflow when there is something to process in its tables."""
 
-    #: None: the sources of the workflow's own capture steps.
+    #: The tables to look at. If it is not set, the sources of the workflow's own capture steps.
     tables: Some[TableText] | None = None
-    #: Two starts are so far apart at least.
+    #: A duration, such as `15m`: two starts are so far apart at least.
     every: FixedDuration | None = None
-    #: Any of these is enough for a start; without all of them, anything is.
+    #: It starts when so many files are waiting. Any one of the three is enough; without all of them, anything
+    #: is.
     min_files: Count | None = None
+    #: It starts when so many rows are waiting.
     min_rows: Count | None = None
+    #: It starts when so many bytes are waiting.
     min_bytes: Count | None = None
-    #: A change waits no longer than this for others, however little there is.
+    #: A duration: a change waits no longer than this for others, however little there is.
     max_delay: FixedDuration | None = None
     #: The changes that count. Empty: those that the capture step takes, or all where there is none.
     data_operations: Many[Annotated[DataOperation, BeforeValidator(_lower)]] = ()
@@ -76,6 +79,11 @@ class IncrementalTrigger(Model):
     def max_delay_ms(self) -> int | None:
         """`max_delay` in milliseconds."""
         return None if self.max_delay is None else timeout_ms(self.max_delay)
+
+    @property
+    def patience_ms(self) -> int:
+        """How long the trigger itself may let a change wait, in milliseconds."""
+        return max(self.every_ms or 0, self.max_delay_ms or 0)
 
     @property
     def has_thresholds(self) -> bool:

@@ -17,6 +17,7 @@ from calve.engine.triggers.starting import record_failure, try_start
 from calve.engine.triggers.tables.decision import Decision, TableLook, What
 from calve.engine.triggers.tables.measuring import Measured
 from calve.engine.triggers.tables.rows import TriggerRow, is_unchanged, read_active
+from calve.engine.triggers.tables.waits import Waits
 from calve.state.clock import to_iso
 from calve.state.orchestration import incremental_triggers
 from calve.workflow.definition.run_strategy import Rule
@@ -65,7 +66,7 @@ def fire(connection: Connection, row: TriggerRow, decision: Decision, found: Mea
     connection.execute(
         update(incremental_triggers)
         .where(*is_unchanged(row))
-        .values(_after(decision, found, started, now_ms))
+        .values(_after(row, decision, found, started, now_ms))
     )
     return True
 
@@ -82,7 +83,10 @@ def decision_text(decision: Decision, tables: Sequence[TableLook]) -> str:
     )
 
 
-def _after(decision: Decision, found: Measured, started: Started | None, now_ms: int) -> dict[str, Any]:
+def _after(
+    row: TriggerRow, decision: Decision, found: Measured, started: Started | None, now_ms: int
+) -> dict[str, Any]:
+    waits = Waits.from_text(row.waits).with_start(now_ms - _oldest_ms(row, found.tables, now_ms))
     return {
         "seen": found.seen.to_text(),
         "instance_id": None if started is None else started.instance_id,
@@ -90,7 +94,15 @@ def _after(decision: Decision, found: Measured, started: Started | None, now_ms:
         "waiting_since": None,
         "decision": decision_text(decision, found.tables),
         "looked_at": now_ms,
+        "waits": waits.to_text(),
+        "falls_behind": waits.fall_behind(row.trigger.patience_ms),
     }
+
+
+def _oldest_ms(row: TriggerRow, tables: Sequence[TableLook], now_ms: int) -> int:
+    """Since when the oldest of what a start is for has waited."""
+    known = [row.waiting_since, *(found.oldest_ms for found in tables)]
+    return min((at for at in known if at is not None), default=now_ms)
 
 
 def _would_be_stopped(connection: Connection, workflow: WorkflowRow) -> bool:

@@ -46,6 +46,7 @@ class TriggerRow:
     started_at: int | None
     waiting_since: int | None
     decision: str | None
+    waits: str | None
     status: RunStatus | None
 
     @property
@@ -112,5 +113,6 @@ def _trigger(row: Row[Any]) -> TriggerRow:
         row.started_at,
         row.waiting_since,
         row.decision,
+        row.waits,
         None if row.status is None else RunStatus(row.status),
     )

@@ -9,10 +9,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from calve.engine.triggers.tables.decision import What
+from calve.engine.triggers.tables.waits import Waits
 from calve.engine.views.documents import load_map
 from calve.server.dependencies import Json
 from calve.state.orchestration import incremental_triggers, workflows
 from calve.ui.addresses import workflow_address
+from calve.ui.formats import duration
 from calve.ui.views.home.line import LINES_LIMIT, line
 
 _MINUTE_MS = 60_000
@@ -22,11 +24,12 @@ _LOOKED_AT = 200
 _COLUMNS = (
     incremental_triggers.c.workflow_id, incremental_triggers.c.waiting_since,
     incremental_triggers.c.decision, incremental_triggers.c.looked_at,
+    incremental_triggers.c.waits, incremental_triggers.c.falls_behind, incremental_triggers.c.started_at,
 )  # fmt: skip
 
 
 def late_consumers(connection: Connection, now: int, but_not: Collection[str]) -> list[Json]:
-    """Triggers on tables that cannot go on, or whose changes wait past what was promised."""
+    """Triggers on tables that cannot go on, or whose changes wait past what was promised, or ever longer."""
     decision = incremental_triggers.c.decision
     query = (
         select(*_COLUMNS)
@@ -35,6 +38,7 @@ def late_consumers(connection: Connection, now: int, but_not: Collection[str]) -
             incremental_triggers.c.active,
             workflows.c.active_version.is_not(None),
             or_(
+                incremental_triggers.c.falls_behind,
                 incremental_triggers.c.waiting_since < now - _MINUTE_MS,
                 *(_begins(decision, f'{{"what":"{what.value}"') for what in (What.ERROR, What.HELD)),
             ),
@@ -61,7 +65,9 @@ def _line(row: Row[*tuple[Any, ...]], now: int) -> Json | None:
             return _told(row, "BLOCKED", f"Changes wait, and start nothing: {why}.", row.looked_at)
         case _:
             late = _lateness(row, decision, now)
-            return None if late is None else _told(row, "LATE", f"{late}: {why}.", row.waiting_since)
+            if late is not None:
+                return _told(row, "LATE", f"{late}: {why}.", row.waiting_since)
+            return _told(row, "LATE", _growth(row), row.started_at) if row.falls_behind else None
 
 
 def _lateness(row: Row[*tuple[Any, ...]], decision: Json, now: int) -> str | None:
@@ -73,6 +79,11 @@ def _lateness(row: Row[*tuple[Any, ...]], decision: Json, now: int) -> str | Non
     if row.waiting_since < now - _DAY_MS:
         return "Changes wait for more than a day"
     return None
+
+
+def _growth(row: Row[*tuple[Any, ...]]) -> str:
+    waits = ", ".join(duration(ms) for ms in Waits.from_text(row.waits).last_ms)
+    return f"Its lag grows: when it last started, the oldest change had waited for {waits}."
 
 
 def _told(row: Row[*tuple[Any, ...]], status: str, why: str, since: int | None) -> Json:

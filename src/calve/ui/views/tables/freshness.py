@@ -121,4 +121,4 @@ def _allowed(definition: str) -> int:
     except ValueError:
         # Pushed by a release that knew other words: nothing is known of what it allows.
         return 0
-    return max(trigger.every_ms or 0, trigger.max_delay_ms or 0)
+    return trigger.patience_ms
