@@ -18,7 +18,7 @@ from calve.server.examples import ANSWERS
 from calve.state.backfill import backfill_stages, backfills
 from calve.state.clock import now_ms
 from calve.state.orchestration import leases, signal_params, signals
-from calve.state.schema import capture_writes, captures, chains, sources
+from calve.state.schema import capture_writes, captures, chains, sources, target_tables
 from calve.steps.incremental.naming import owner_of, run_ref_of
 
 _MINUTE_MS = 60_000
@@ -83,9 +83,14 @@ def _captures(made: Sequence[Flow], scale: Scale, now: int) -> Iterator[tuple[Ta
                 "updated_at": now,
             },
         )
+    newest: dict[str, Row] = {}
     for at in range(scale.captures):
         flow = made[at % len(made)]
-        yield from _capture(at, flow, at % len(made) + 1, now - (scale.captures - at) * _MINUTE_MS)
+        for table, row in _capture(at, flow, at % len(made) + 1, now - (scale.captures - at) * _MINUTE_MS):
+            yield table, row
+            if table is capture_writes:
+                newest[str(row["target"])] = {key: row[key] for key in ("target", "landed_at", "capture_id")}
+    yield from ((target_tables, row) for row in newest.values())
 
 
 def _capture(at: int, flow: Flow, chain: int, moment: int) -> Iterator[tuple[Table, Row]]:

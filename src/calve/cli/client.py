@@ -92,8 +92,10 @@ class Client(Protocol):
     def watch_run(self, workflow_id: str, instance_id: int, run_id: str) -> Iterator[Json]:
         """A run again and again as it changes, until it is over."""
 
-    def list_runs(self, workflow_id: str | None, status: str | None, limit: int) -> Json:
-        """The newest runs."""
+    def list_runs(
+        self, workflow_id: str | None, status: str | None, limit: int, cursor: str | None = None
+    ) -> Json:
+        """A page of the newest runs, which goes on after `cursor`."""
 
     def read_log(self, call: LogCall) -> Json:
         """A piece of a log."""

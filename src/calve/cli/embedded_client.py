@@ -10,9 +10,10 @@ from calve.cli.client import LATEST, Json, LogCall, RestartCall, StartCall, star
 from calve.engine.core.liveness import any_engine_alive
 from calve.engine.model.requests import RestartPolicy, RestartRequest, Started, StartRequest
 from calve.engine.orchestrator import Orchestrator
-from calve.engine.views import runs as run_views
 from calve.engine.views import workflow_list
 from calve.engine.views import workflows as workflow_views
+from calve.engine.views.run_list import Wanted, list_runs
+from calve.engine.views.runs import run_summary
 from calve.engine.views.step_logs import LogRequest, read_log
 from calve.engine.views.waiting import watch_run
 from calve.server import acting
@@ -95,16 +96,18 @@ class EmbeddedClient:
     def run_summary(self, workflow_id: str, instance_id: int, run_id: str = LATEST) -> Json:
         """A run and its steps."""
         with self._orchestrator.database.read() as connection:
-            return run_views.run_summary(connection, workflow_id, instance_id, run_id)
+            return run_summary(connection, workflow_id, instance_id, run_id)
 
     def watch_run(self, workflow_id: str, instance_id: int, run_id: str) -> Iterator[Json]:
         """A run again and again as it changes, until it is over."""
         return watch_run(self._orchestrator.database, workflow_id, instance_id, run_id)
 
-    def list_runs(self, workflow_id: str | None, status: str | None, limit: int) -> Json:
-        """The newest runs."""
+    def list_runs(
+        self, workflow_id: str | None, status: str | None, limit: int, cursor: str | None = None
+    ) -> Json:
+        """A page of the newest runs."""
         with self._orchestrator.database.read() as connection:
-            return run_views.list_runs(connection, workflow_id, status, limit)
+            return list_runs(connection, Wanted.parse(workflow_id, status, cursor, limit))
 
     def read_log(self, call: LogCall) -> Json:
         """A piece of a log."""

@@ -121,9 +121,11 @@ class RestClient:
                 return
             time.sleep(_LOOK_S)
 
-    def list_runs(self, workflow_id: str | None, status: str | None, limit: int) -> Json:
-        """The newest runs."""
-        return self._call("GET", "/runs", workflow_id=workflow_id, status=status, limit=limit)
+    def list_runs(
+        self, workflow_id: str | None, status: str | None, limit: int, cursor: str | None = None
+    ) -> Json:
+        """A page of the newest runs."""
+        return self._call("GET", "/runs", workflow_id=workflow_id, status=status, limit=limit, cursor=cursor)
 
     def read_log(self, call: LogCall) -> Json:
         """A piece of a log."""

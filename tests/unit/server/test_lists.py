@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from calve.backfill.plan import Plan
 from calve.backfill.store import add_backfill
 from calve.engine.orchestrator import Orchestrator
+from calve.engine.views import run_list
 from calve.server.examples import ANSWERS
 from support.engine_rows import push_jobs, set_run, start
 
@@ -56,6 +57,21 @@ def test_runs_of_all_and_of_one_workflow(
 ) -> None:
     pages = read_all(ran, "/runs", "runs", 2, **query)
     assert [[f"{one['workflow_id']}{one['instance_id']}" for one in page] for page in pages] == expected
+
+
+@pytest.mark.parametrize("query", [{}, {"workflow_id": "a"}])
+def test_what_is_rare_is_found_however_far_back(
+    api: TestClient, orchestrator: Orchestrator, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
+) -> None:
+    monkeypatch.setattr(run_list, "WINDOW", 2)
+    push_jobs(orchestrator.database, "a", "job")
+    for number in range(9):
+        run = start(orchestrator.database, "a").run
+        set_run(orchestrator.database, run, status="SUCCEEDED" if number in (1, 7) else "FAILED")
+    pages = read_all(api, "/runs", "runs", 2, status="succeeded", **query)
+    assert [one["instance_id"] for page in pages for one in page] == [8, 2]
+    everything = read_all(api, "/runs", "runs", 4, **query)
+    assert [one["instance_id"] for page in everything for one in page] == list(range(9, 0, -1))
 
 
 def test_signals_of_all_and_of_one_name(api: TestClient) -> None:

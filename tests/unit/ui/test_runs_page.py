@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from calve.engine.views import run_list
 from calve.state.database import Database
-from calve.ui.views.runs import finding as run_list
+from calve.ui.views.runs import listing
 from support.engine_rows import NOW, add_run, push_jobs, set_run, start
 
 pytestmark = pytest.mark.slow
@@ -89,7 +90,7 @@ def test_iterations_are_not_listed_but_what_subworkflows_started_is(
 def test_pages_go_on_where_the_one_before_ended_and_show_each_run_once(
     database: Database, twins: TestClient, monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(run_list, "SIZE", 2)
+    monkeypatch.setattr(listing, "SIZE", 2)
     # So small that runs in a rare status are past it.
     monkeypatch.setattr(run_list, "WINDOW", 3)
     push_jobs(database, "wf", "a", run_strategy="parallel")

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, literal, select, tuple_
+from sqlalchemy import Connection, Row, func, select, tuple_
 
-from calve.engine.model.statuses import RunStatus, StepStatus
+from calve.engine.model.statuses import StepStatus
 from calve.engine.views.definitions import step_definitions
 from calve.engine.views.documents import Json, load, load_map, plain_params, without_nones
-from calve.engine.views.lookup import LATEST, find_run, find_workflow
-from calve.engine.views.newest import read_newest
-from calve.errors import UsageError
-from calve.state.orchestration import runs, steps
-
-RUNS_LIMIT = 1_000
-#: A status is looked for among so many of the newest, where no index knows of it.
-LOOK_BACK = 20_000
-#: These have an index of their own, which holds nothing else.
-LIVE = (RunStatus.CREATED, RunStatus.IN_PROGRESS)
+from calve.engine.views.lookup import LATEST, find_run
+from calve.state.orchestration import steps
 
 
 def run_summary(
@@ -59,76 +51,6 @@ def _step_summary(row: Row[Any]) -> Json:
             "artifacts": load(row.artifacts),
         }
     )
-
-
-def list_runs(
-    connection: Connection,
-    workflow_id: str | None = None,
-    status: str | None = None,
-    limit: int = 20,
-    cursor: str | None = None,
-) -> Json:
-    """The newest runs that are no iterations, of one workflow or of all, after `cursor`.
-
-    A status of one workflow is looked for among its newest instances.
-    """
-    query = select(runs).where(~runs.c.inline)
-    key: list[ColumnElement[int]] = [runs.c.id]
-    wanted = None if status is None else parse_status(status)
-    if workflow_id is not None:
-        latest = find_workflow(connection, workflow_id).latest_instance_id
-        query = query.where(runs.c.workflow_id == workflow_id)
-        key = [runs.c.instance_id, runs.c.run_id]
-        if wanted is not None:
-            query = query.where(has_status(wanted), runs.c.instance_id > latest - LOOK_BACK)
-    elif wanted is not None:
-        query = query.where(_has_among_all(connection, wanted))
-    rows, following = read_newest(connection, query, key, limit, RUNS_LIMIT, cursor)
-    return {"runs": [_list_entry(row) for row in rows], "next_cursor": following}
-
-
-def has_status(status: RunStatus) -> ColumnElement[bool]:
-    """The condition for a status."""
-    # The status stands in the text of the statement, so that the partial index of that status serves it.
-    return runs.c.status == literal(status.value, literal_execute=True)
-
-
-def _has_among_all(connection: Connection, status: RunStatus) -> ColumnElement[bool]:
-    """The condition for a status, so that what it costs does not grow with what is finished."""
-    if status in LIVE:
-        # Their index is in another order: found first, and sorted then, or all runs would be looked at.
-        return runs.c.id.in_(select(runs.c.id).where(has_status(status)))
-    if status is RunStatus.SUCCEEDED:
-        return and_(has_status(status), runs.c.id > _newest_run(connection) - LOOK_BACK)
-    return has_status(status)
-
-
-def _newest_run(connection: Connection) -> int:
-    return connection.execute(select(func.max(runs.c.id))).scalar() or 0
-
-
-def parse_status(text: str) -> RunStatus:
-    """A status by its name. Raises STATUS_UNKNOWN."""
-    if text.upper() in RunStatus.__members__:
-        return RunStatus[text.upper()]
-    raise UsageError(
-        "STATUS_UNKNOWN", f"found the status '{text}'", f"use one of {', '.join(RunStatus.__members__)}"
-    )
-
-
-def _list_entry(row: Row[Any]) -> Json:
-    return {
-        "workflow_id": row.workflow_id,
-        "instance_id": row.instance_id,
-        "run_id": row.run_id,
-        "version": row.version,
-        "status": row.status,
-        "initiator": load_map(row.initiator).get("type"),
-        "created_at": row.created_at,
-        "started_at": row.started_at,
-        "ended_at": row.ended_at,
-        "error": load(row.error),
-    }
 
 
 def latest_attempts(connection: Connection, run_keys: Iterable[int]) -> Sequence[Row[Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from calve.engine.views import flatten as flat
-from calve.engine.views import runs as views
+from calve.engine.views import run_list
 from calve.engine.views.pages import PAGE_LIMIT
 from calve.server.dependencies import Json, Number, Orchestrating
 
@@ -21,12 +21,17 @@ def list_runs(
     orchestrator: Orchestrating,
     workflow_id: Annotated[str | None, Query(description="Only of this workflow.")] = None,
     status: Annotated[str | None, Query(description="Only in this status, such as `FAILED`.")] = None,
-    cursor: str | None = None,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
     limit: int = 20,
 ) -> Json:
-    """The newest runs, of one workflow or of all."""
+    """The newest runs, of one workflow or of all.
+
+    A page looks at so many runs at most: it may hold fewer than `limit`, and is the last one only if
+    `next_cursor` is null.
+    """
+    wanted = run_list.Wanted.parse(workflow_id, status, cursor, limit)
     with orchestrator.database.read() as connection:
-        return views.list_runs(connection, workflow_id, status, limit, cursor)
+        return run_list.list_runs(connection, wanted)
 
 
 @router.get(_FLAT)

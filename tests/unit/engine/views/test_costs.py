@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from calve.engine.views import feed, flatten, run_documents, runs, steps, workflow_list, workflows
+from calve.engine.views import feed, flatten, run_documents, run_list, runs, steps, workflow_list, workflows
 from calve.engine.views.pages import PageRequest
 from calve.state.database import Database
 from support.engine_rows import add_run, add_step, push_yaml, start
@@ -39,6 +39,13 @@ INDEXES = {
 GROWING = ("runs", "steps", "events")
 PAGE = PageRequest(first=10, cursor=5)
 
+
+def listed(
+    connection: Connection, workflow_id: str = "", *, status: str = "", cursor: str = ""
+) -> dict[str, Any]:
+    return run_list.list_runs(connection, run_list.Wanted.parse(workflow_id, status, cursor))
+
+
 VIEWS: dict[str, Callable[[Connection], Any]] = {
     "list": workflow_list.list_workflows,
     "search": lambda found: workflow_list.list_workflows(found, "wf"),
@@ -49,13 +56,13 @@ VIEWS: dict[str, Callable[[Connection], Any]] = {
     "instance": lambda found: run_documents.instance_document(found, "wf", 1),
     "runs of an instance": lambda found: run_documents.runs_page(found, "wf", 1, PAGE),
     "summary": lambda found: runs.run_summary(found, "wf", 1),
-    "newest runs of a workflow": lambda found: runs.list_runs(found, "wf"),
-    "next runs of a workflow": lambda found: runs.list_runs(found, "wf", cursor="5-1"),
-    "failed runs": lambda found: runs.list_runs(found, status="failed"),
-    "failed runs of a workflow": lambda found: runs.list_runs(found, "wf", "failed"),
-    "runs that go on": lambda found: runs.list_runs(found, status="in_progress", cursor="5"),
-    "queued runs": lambda found: runs.list_runs(found, status="created"),
-    "stopped runs": lambda found: runs.list_runs(found, status="stopped"),
+    "newest runs of a workflow": lambda found: listed(found, "wf"),
+    "next runs of a workflow": lambda found: listed(found, "wf", cursor="5-1"),
+    "failed runs": lambda found: listed(found, status="failed"),
+    "failed runs of a workflow": lambda found: listed(found, "wf", status="failed"),
+    "runs that go on": lambda found: listed(found, status="in_progress", cursor="5"),
+    "queued runs": lambda found: listed(found, status="created"),
+    "stopped runs": lambda found: listed(found, status="stopped"),
     "steps of an instance": lambda found: steps.instance_steps(found, "wf", 1),
     "step of an instance": lambda found: steps.instance_step(found, "wf", 1, "a"),
     "steps of a run": lambda found: steps.run_steps(found, "wf", 1, 1),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calve.engine.views import flatten, inline, run_documents, runs, steps
+from calve.engine.views import flatten, inline, run_documents, run_list, runs, steps
 from calve.engine.views.pages import PageRequest
 from calve.errors import NotFoundError, UsageError
 from calve.state.database import Database
@@ -118,17 +118,18 @@ def test_runs_are_listed_from_the_newest_without_iterations(database: Database) 
     set_run(database, start(database, "wf").run, status="FAILED")
     add_run(database, first, uuid="inline", workflow_id="maestro_foreach_x", inline=True)
 
-    def listed(*arguments: Any) -> list[tuple[str, int]]:
+    def listed(workflow_id: str = "", status: str = "", limit: int = 20) -> list[tuple[str, int]]:
         with database.read() as connection:
-            found = runs.list_runs(connection, *arguments)["runs"]
+            wanted = run_list.Wanted.parse(workflow_id, status, None, limit)
+            found = run_list.list_runs(connection, wanted)["runs"]
         return [(one["workflow_id"], one["instance_id"]) for one in found]
 
     assert listed() == [("wf", 2), ("other", 1), ("wf", 1)]
     assert listed("wf") == [("wf", 2), ("wf", 1)]
-    assert listed(None, "failed") == [("wf", 2)]
-    assert listed(None, None, 1) == [("wf", 2)]
+    assert listed(status="failed") == [("wf", 2)]
+    assert listed(limit=1) == [("wf", 2)]
     with pytest.raises(UsageError, match="status 'lost'"):
-        listed(None, "lost")
+        listed(status="lost")
 
 
 @pytest.mark.usefixtures("run")

@@ -9,24 +9,25 @@ from sqlalchemy import Row
 from calve.engine.model.statuses import RunStatus
 from calve.engine.orchestrator import Orchestrator
 from calve.engine.views.documents import Json
+from calve.engine.views.run_list import Found, Wanted, find_runs
 from calve.errors import NotFoundError
 from calve.server.dependencies import Orchestrating
 from calve.state.clock import now_ms
 from calve.ui.addresses import run_address, with_query, workflow_address
 from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
-from calve.ui.views.runs.finding import Found, Wanted, list_runs
 from calve.ui.views.runs.initiator import describe_start, read_parents
 from calve.ui.views.runs.steps import shorten_error
 
 pages = Pages()
 _PATH = "/runs"
+SIZE = 50
 
 
 @pages.page(_PATH, "runs.html")
 def runs(orchestrator: Orchestrating, workflow: str = "", status: str = "", cursor: str = "") -> Json:
     """The newest runs, of one workflow or of all, in one status or in any."""
-    wanted = Wanted.parse(workflow, status, cursor)
+    wanted = Wanted.parse(workflow, status, cursor, SIZE)
     shown, older, problem = _read(orchestrator, wanted)
     given = f"{workflow} --status {status}" if status else workflow
     return {
@@ -45,7 +46,7 @@ def runs(orchestrator: Orchestrating, workflow: str = "", status: str = "", curs
 def _read(orchestrator: Orchestrator, wanted: Wanted) -> tuple[list[Json], str | None, Json | None]:
     with orchestrator.database.read() as connection:
         try:
-            found = list_runs(connection, wanted)
+            found = find_runs(connection, wanted)
         except NotFoundError as error:
             # Somebody is looking for a name: that it is not there is an answer.
             return [], None, error.to_json()
