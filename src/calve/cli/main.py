@@ -96,6 +96,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("server", "calve.cli.processes", "server", "Serve the REST API."),
     Entry("worker", "calve.cli.processes", "worker", "Run an engine."),
     Entry("dev", "calve.cli.processes", "dev", "Serve the API and run an engine, in one process."),
+    Entry("prune", "calve.cli.prune", "prune", "Remove instances that ended long ago."),
     Entry("gc", "calve.cli.gc", "gc", "Remove ICDC tables that nobody needs any more."),
     Entry("sel", "calve.cli.sel", "sel", "Try an expression of SEL, the language of params."),
 )

@@ -6,6 +6,7 @@ runs nothing.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from calve.engine.model.commands import Command
 from calve.engine.model.requests import Params, RestartPolicy, RestartRequest, Started, StartRequest
 from calve.engine.model.statuses import RunStatus
 from calve.engine.outbox import dump
+from calve.engine.places import workflow_place
 from calve.engine.signals import sending, watermarks
 from calve.engine.signals.model import Signal, SignalSent
 from calve.engine.views.triggers import workflow_triggers
@@ -91,6 +93,8 @@ class Orchestrator:
         while not done:
             with self._change() as connection:
                 done = deletion.delete_workflow(connection, workflow_id, author, now_ms())
+        # One that is pushed anew counts its instances from 1: it must not find files of other ones.
+        shutil.rmtree(workflow_place(self.settings, workflow_id), ignore_errors=True)
 
     def set_properties(self, workflow_id: str, changes: Properties, author: str) -> Properties:
         """Change properties; what is not stated stays."""

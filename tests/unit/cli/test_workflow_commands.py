@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from calve.cli.main import run
+from calve.settings import load_settings
+from calve.state.database import Database
+from support.engine_rows import NOW, push_jobs, set_run, start
 from support.serving import running_server
 
 pytestmark = pytest.mark.slow
@@ -277,3 +280,24 @@ def test_triggers_are_shown_and_lag_is_empty_without_consumers(calve: Calve) -> 
     assert calve("triggers", "w")["incremental_triggers"][0]["definition"] == {"tables": ["db.t"]}
     assert calve("triggers", "none", exits=2)["code"] == "WORKFLOW_NOT_FOUND"
     assert calve("lag") == {"lag": []}
+
+
+def test_old_instances_are_pruned_and_the_newest_stay(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CALVE_HOME", str(home))
+    database = Database(load_settings(home).state_url)
+    push_jobs(database, "w", "a")
+    for _ in range(5):
+        set_run(database, start(database, "w").run, status="SUCCEEDED", ended_at=NOW)
+    database.close()
+    for arguments, expected in (
+        (["--keep", "2", "--dry-run"], "3 instances (3 runs) would be removed"),
+        (["--keep", "2", "--older-than", "3000w"], "0 instances (0 runs) removed"),
+        (["--keep", "2"], "3 instances (3 runs) removed"),
+        ([], "0 instances (0 runs) removed"),
+    ):
+        assert run(["prune", *arguments]) == 0
+        assert capsys.readouterr().out.strip() == expected
+    assert run(["prune", "--older-than", "soon", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["code"] == "DURATION_INVALID"

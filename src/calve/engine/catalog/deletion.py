@@ -60,10 +60,15 @@ def delete_workflow(
 
 def _delete_runs(connection: Connection, workflow_id: str, chunk: int) -> bool:
     found = _deepest(connection, workflow_id, chunk)
-    for table, column in _BY_RUN:
-        connection.execute(delete(table).where(column.in_(found)))
-    connection.execute(delete(runs).where(runs.c.id.in_(found)))
+    delete_runs(connection, found)
     return bool(found)
+
+
+def delete_runs(connection: Connection, keys: Sequence[int]) -> None:
+    """Delete some runs with their steps, their events and what was asked of them."""
+    for table, column in _BY_RUN:
+        connection.execute(delete(table).where(column.in_(keys)))
+    connection.execute(delete(runs).where(runs.c.id.in_(keys)))
 
 
 def _deepest(connection: Connection, workflow_id: str, chunk: int) -> Sequence[int]:
