@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import Phase, given, note, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings
 
 from calve.lake import Changes, Lake, LiveRequest, measure_live, touched_by, touched_by_each, write_live
 from calve.lake.deletes import PartitionKey
 from calve.settings import IcdcSettings
-from support import history_steps  # noqa: F401 - it fills the table of steps
-from support.history import STEPS, History
 from support.lake_table import LakeTable, read_many, read_table
+from support.random_histories import HistoryPlan, history_plans
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 HISTORIES = 2  # for each format version
 STEPS_PER_HISTORY = 10
 RANGES_PER_HISTORY = 25
-COLUMNS = "id bigint, part int, at timestamp, name string, amount int, ratio float"
 PARTITIONS = ["", "part", "bucket(2, id)", "days(at)", "truncate(10, id)", "months(at), part"]
 #: A bound as JSON shows it, and as SQL says it, by type.
 BOUNDS: dict[str, tuple[list[Any], str]] = {
@@ -121,28 +118,14 @@ def test_live_ranges_agree_with_time_travel(
     spark: SparkSession, lake: Lake, namespace: str, format_version: int
 ) -> None:
     numbers = itertools.count()
-    kinds = random.Random(format_version).sample(sorted(STEPS), len(STEPS))
     seen: Counter[str] = Counter()
 
     @settings(max_examples=HISTORIES, phases=(Phase.explicit, Phase.reuse, Phase.generate), database=None)
-    @given(
-        steps=st.permutations(kinds).map(lambda names: names[:STEPS_PER_HISTORY]),
-        merge_on_read=st.booleans(),
-        partitioned_by=st.sampled_from(PARTITIONS),
-        seed=st.integers(0, 2**32),
-    )
-    def check(steps: list[str], merge_on_read: bool, partitioned_by: str, seed: int) -> None:
-        mode = "merge-on-read" if merge_on_read and format_version > 1 else "copy-on-write"
-        modes = {f"write_{kind}_mode": mode for kind in ("delete", "update", "merge")}
-        name = f"lake.{namespace}.t{next(numbers)}"
-        table = LakeTable.create(spark, lake, name, COLUMNS, partitioned_by, format_version, **modes)
-        history = History(table, random.Random(seed))
-        history.run("append_several_files")
-        for kind in steps:
-            history.run(kind)
-        note(f"{mode}, partitioned by {partitioned_by!r}, seed {seed}: {history.done}")
-        seen.update(check_ranges(table, random.Random(seed), RANGES_PER_HISTORY))
-        seen["touched"] += check_touched(table, random.Random(seed))
+    @given(plan=history_plans(format_version, STEPS_PER_HISTORY, PARTITIONS))
+    def check(plan: HistoryPlan) -> None:
+        table = plan.make(spark, lake, f"lake.{namespace}.t{next(numbers)}").table
+        seen.update(check_ranges(table, random.Random(plan.seed), RANGES_PER_HISTORY))
+        seen["touched"] += check_touched(table, random.Random(plan.seed))
 
     check()
     print(f"format {format_version}: {dict(seen)}")
