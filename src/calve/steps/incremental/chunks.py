@@ -130,6 +130,6 @@ def _query(changes: Changes) -> str:
         raise UsageError(
             "ICDC_NOT_REGISTERED",
             f"rows of {changes.table} have to be chosen, and its ICDC table is not in the catalog",
-            "set register = true under [icdc] in calve.toml",
+            "set register_tables = true under [icdc] in calve.toml",
         )
     return f"SELECT * FROM {changes.icdc_table} WHERE {changes.row_filter}"

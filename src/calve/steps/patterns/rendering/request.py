@@ -67,7 +67,7 @@ def _registered(table: str | None, changes: Changes) -> str:
         raise UsageError(
             "ICDC_NOT_REGISTERED",
             f"the change of {changes.table} has no table in the catalog that SQL could read",
-            "set register = true under [icdc] in calve.toml",
+            "set register_tables = true under [icdc] in calve.toml",
         )
     return table
 
