@@ -24,7 +24,8 @@
   }
   for (const element of document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")) {
     if (isShown(element) && !nameOf(element)) say(element, "without a name");
-    if (element.tabIndex < 0 && isShown(element)) say(element, "cannot be reached with the keyboard");
+    // Hundreds of stops in a picture help nobody, if what it links to is listed elsewhere.
+    if (element.tabIndex < 0 && isShown(element) && !element.closest("svg[data-listed]")) say(element, "cannot be reached with the keyboard");
   }
   for (const element of document.querySelectorAll("img:not([alt])")) say(element, "an image without alt");
   for (const element of document.querySelectorAll("svg[role=img]:not([aria-label])")) say(element, "a picture without a name");
@@ -32,6 +33,10 @@
   for (const element of document.querySelectorAll("[popovertarget], label[for]")) {
     const target = element.getAttribute("popovertarget") || element.htmlFor;
     if (!document.getElementById(target)) say(element, "points at nothing");
+  }
+
+  for (const element of document.querySelectorAll("svg[data-listed]")) {
+    if (!document.querySelector(element.dataset.listed)) say(element, "a picture whose links are not listed");
   }
 
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ import httpx2
 
 from calve.lake.catalogs import Lake
 from calve.settings import load_settings
+from calve.state.database import Database
 from support.chromium import open_browser
 from support.serving import eventually, running_server
+from support.ui_day import spread_over_day
 from support.ui_story import DAILY, DAYS, EVENTS, arrive, definitions, make_tables
 
 if TYPE_CHECKING:
@@ -29,10 +32,26 @@ def tell(api: httpx2.Client, lake: Lake) -> None:
     for number in range(DAYS):
         arrive(lake, number)
         eventually(lambda: _is_quiet(api), f"the end of day {number}")
-    for name in ("nightly_report", "nightly_report", "import_titles"):
-        api.post(f"/workflows/{name}/versions/latest/actions/start", json={}).raise_for_status()
+    for name in ("nightly_report", "nightly_report", "nightly_report", "import_titles"):
+        _start(api, name)
     api.post("/signals", json={"name": "titles/ready", "params": {"day": 20260630}}).raise_for_status()
     eventually(lambda: _is_quiet(api), "the end of all runs")
+
+
+def go_on(api: httpx2.Client) -> None:
+    """What is at work while pictures are taken."""
+    where = f"/workflows/catalog_sync/instances/{_start(api, 'catalog_sync')}/runs/latest/summary"
+
+    def has_begun() -> bool:
+        steps = api.get(where).json()["steps"]
+        return bool(steps.get("compare", {}).get("status") == "RUNNING")
+
+    eventually(has_begun, "a step that runs")
+
+
+def _start(api: httpx2.Client, name: str) -> int:
+    started = api.post(f"/workflows/{name}/versions/latest/actions/start", json={}).raise_for_status()
+    return int(started.json()["workflow_instance_id"])
 
 
 def _is_quiet(api: httpx2.Client) -> bool:
@@ -70,13 +89,13 @@ def _take_one(
 
 def pages_of(api: httpx2.Client) -> dict[str, str]:
     """Which pages are taken, by the name of the picture."""
-    summary = api.get("/workflows/playback_daily/instances/2/runs/latest/summary").json()
+    summary = api.get(f"/workflows/playback_daily/instances/{DAYS}/runs/latest/summary").json()
     capture = summary["steps"]["capture"]["params"]["capture_id"]
     return {
         "home": "/",
         "workflows": "/workflows",
         "workflow": "/workflows/playback_daily",
-        "run": "/workflows/nightly_report/instances/1",
+        "run": "/workflows/nightly_report/instances/3",
         "failed-step": "/workflows/import_titles/instances/1/steps/fetch",
         "table": f"/tables/lake.{EVENTS}",
         "target": f"/tables/lake.{DAILY}",
@@ -101,6 +120,9 @@ def main() -> None:
             assert browser is not None, "there is no Chromium: make browser"
             if is_new:
                 tell(api, Lake(load_settings(home)))
+                with closing(Database(load_settings(home).state_url)) as database:
+                    spread_over_day(database)
+            go_on(api)
             take(browser, url, pages_of(api))
 
 

@@ -37,6 +37,12 @@ def test_a_capture_of_late_data_is_seen_on_the_heat_map_and_on_the_snapshot_line
     cells = page.locator("svg.heat [data-late]")
     assert cells.count() > 0
     assert re.search(r"[\d,]+ (of [\d,]+ )?rows", page.locator("main").inner_text())
+    # The same by the order of the snapshots, with marks for those who do not see colours, and as a table.
+    page.get_by_role("link", name="snapshot", exact=True).click()
+    assert page.url.endswith("?axis=snapshot#late")
+    assert page.locator("svg.heat .heat-dot").count() > 0
+    page.locator("#late-cells summary").click()
+    assert page.locator("#late-cells tbody tr").count() == cells.count() > 0
     page.locator("a[href^='/captures/']").first.click()
     assert "playback_daily" in page.locator("main").inner_text()
     page.locator(f"a[href^='{where}/']").first.click()

@@ -18,19 +18,29 @@ from calve.lake.catalogs import Lake
 
 EVENTS, DAILY, SUMMARY = "db.playback", "db.playback_daily", "db.playback_summary"
 DAYS = 18
+#: The step's own process does what Spark steps do by themselves: it notes what it writes under the capture.
 _BEGIN = """\
-from calve.lake.catalogs import Lake
-from calve.settings import load_settings
+from calve.ledger.ledger import connect
+from calve.ledger.writes import marker_of, note_begun, note_landed
 import pyarrow.compute as pc
 
-catalog = Lake(load_settings()).catalog("lake")
+ledger = connect()
+catalog = ledger.lake.catalog("lake")
 rows = catalog.load_table(params["changed"].split(".", 1)[1]).scan().to_arrow()
 """
 _END = """\
 target = catalog.load_table("{target}")
-target.append(made.cast(target.schema().as_arrow()))
+under, statement = params["under"], "write/1"
+with ledger.database.write() as connection:
+    note_begun(connection, under, statement, "lake.{target}", "{target}")
+mark = {{"calve.statement": marker_of(under, statement)}}
+target.append(made.cast(target.schema().as_arrow()), snapshot_properties=mark)
+with ledger.database.write() as connection:
+    note_landed(connection, under, statement, target.current_snapshot().snapshot_id)
+ledger.close()
 print(f"{{rows.num_rows:,}} rows changed, {{made.num_rows:,}} written")
 outputs["rows_written"] = made.num_rows
+outputs["newest_day"] = str(pc.max(made["day"]))
 """
 _DAILY_WORK = """\
 rows = rows.append_column("day", pc.cast(rows["event_time"], "date32"))
@@ -55,11 +65,17 @@ Workflow:
         id: write
         type: Python
         changed: ${{capture__icdc_table}}
+        under: ${{capture__capture_id}}
         rows_written: 0
+        newest_day: ''
+        reads: [{source}]
         writes: [{target}]
         code: |
 {code}
-    - job: {{id: commit, type: IpCommit, ip_commit: {{capture_step: capture}}}}
+    - job:
+        id: commit
+        type: IpCommit
+        ip_commit: {{capture_step: capture, valid_through: '${{write__newest_day}}'}}
   dag: sequential
 """
 #: Fails until somebody makes the file that it looks for.
@@ -104,6 +120,23 @@ Workflow:
     - prepare: {IF found > 0: each, OTHERWISE: nothing}
     - each: summary
 """
+#: Is at work for a while, and then waits for somebody to say that the ratings are there.
+AT_WORK = """\
+Properties: {owner: bob}
+Workflow:
+  id: catalog_sync
+  description: Brings the catalog up to date with the partners
+  tags: [partner]
+  jobs:
+    - job: {id: fetch, type: Shell, script: "echo 1204 titles"}
+    - job: {id: compare, type: Shell, script: "echo part 1 of 40; sleep 120"}
+    - job: {id: ratings, type: NoOp, signal_dependencies: [ratings/ready]}
+    - job: {id: publish, type: NoOp}
+  dag:
+    - fetch: [compare, ratings]
+    - compare: publish
+    - ratings: publish
+"""
 
 
 def incremental(id: str, source: str, target: str, work: str, more: str = "") -> str:
@@ -120,6 +153,7 @@ def definitions() -> list[str]:
         incremental("playback_summary", DAILY, SUMMARY, _SUMMARY_WORK),
         FRAGILE,
         LOOP,
+        AT_WORK,
     ]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?")
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def duration(milliseconds: float | None) -> str:
-    """A span of time in its two largest units."""
+    """A span of time in its two largest units; the second one is left out where it is zero."""
     if milliseconds is None:
         return "–"
     span = round(abs(milliseconds))
@@ -19,10 +21,17 @@ def duration(milliseconds: float | None) -> str:
     if span < _MINUTE:
         return f"{span / _SECOND:.1f} s" if span < 10 * _SECOND else f"{span // _SECOND} s"
     if span < _HOUR:
-        return f"{span // _MINUTE} min {span % _MINUTE // _SECOND:02d} s"
+        return _two(span, _MINUTE, "min", _SECOND, "s")
     if span < _DAY:
-        return f"{span // _HOUR} h {span % _HOUR // _MINUTE:02d} min"
-    return f"{span // _DAY} d {span % _DAY // _HOUR} h"
+        return _two(span, _HOUR, "h", _MINUTE, "min")
+    return _two(span, _DAY, "d", _HOUR, "h")
+
+
+def _two(span: int, unit: int, name: str, smaller: int, small_name: str) -> str:
+    rest = span % unit // smaller
+    # Minutes and seconds stand below each other in columns.
+    digits = 1 if unit == _DAY else 2
+    return f"{span // unit} {name}" + (f" {rest:0{digits}d} {small_name}" if rest else "")
 
 
 def elapsed(started_at: int | None, ended_at: int | None, now: int) -> int | None:
@@ -51,6 +60,15 @@ def absolute(moment: int | None, zone: str = "UTC") -> str:
     return (
         datetime.fromtimestamp(moment / 1000, UTC).astimezone(zone_of(zone)).strftime("%Y-%m-%d %H:%M:%S %Z")
     )
+
+
+def plain_stamp(value: object) -> str:
+    """A value of a range; a timestamp without the parts that say nothing."""
+    text = str(value)
+    if not _STAMP.fullmatch(text):
+        return text
+    day, _, rest = text.partition("T")
+    return f"{day} {rest.replace('.000000', '').replace('+00:00', ' UTC')}"
 
 
 def iso(moment: int) -> str:

@@ -72,7 +72,9 @@ def environment() -> Environment:
         count=formats.count,
         size=formats.size,
         words=formats.words,
+        stamp=formats.plain_stamp,
         path=_path_part,
+        coded=_coded,
     )
     made.globals.update(navigation=NAVIGATION, asset=asset, version=__version__, wbr=_breakable)
     return made
@@ -102,6 +104,14 @@ def _here(request: Request) -> str:
 
 def _path_part(value: Any) -> str:
     return quote(str(value), safe="")
+
+
+def _coded(text: str) -> Markup:
+    """A text in which what stands between backticks is a command or another code."""
+    pieces = (Markup.escape(piece) for piece in str(text).split("`"))
+    return Markup("").join(
+        Markup(f"<code>{piece}</code>") if at % 2 else piece for at, piece in enumerate(pieces)
+    )
 
 
 def _breakable(text: str) -> Markup:

@@ -63,7 +63,7 @@ def test_a_capture_tells_what_it_shows_and_where_to_read_it(
     assert 'href="/workflows/flow/instances/7"' in page
     assert 'href="/workflows/flow/instances/7/steps/take"' in page
     assert "event_day=2024-03-02" in page
-    assert "2024-03-01T06:00:00" in page
+    assert "2024-03-01 06:00:00" in page
     assert f"calve verify {capture.id}" in page
 
 

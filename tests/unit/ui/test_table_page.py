@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DateType, NestedField
 
 from calve.engine.orchestrator import Orchestrator
 from calve.ledger.ledger import Ledger
@@ -14,7 +20,7 @@ from calve.ledger.writes import marker_of, note_begun
 from calve.steps.incremental.shared import close_ledgers
 from calve.ui.views.tables import history, page
 from support.late_data import add_days, make_daily, stamp
-from support.ledgers import append, make_ledger, make_table
+from support.ledgers import append, head, make_ledger, make_table
 
 pytestmark = pytest.mark.slow
 
@@ -94,6 +100,46 @@ def test_late_rows_are_counted_and_drawn(
     shown = browser.get("/tables/db.events").text
     assert "<b>15</b> of 600 rows (2.5 %) are late, by up to <b>7 d 12 h</b>" in shown
     assert "15 rows of 2024-03-02" in shown
+
+
+def test_arrival_is_by_snapshot_where_all_came_at_once_and_can_be_chosen(
+    ledger: Ledger, browser: TestClient, twins: TestClient, tmp_path: Path
+) -> None:
+    table = make_daily(ledger.lake)
+    for day in range(5):
+        add_days(table, tmp_path / "in", {day: 97})
+    add_days(table, tmp_path / "in", {5: 100, 1: 15})
+    found = twins.get("/tables/db.events").json()["late"]
+    assert (found["axis"], found["picture"]["late"]) == ("snapshot", 15)
+    (latest,) = found["latest"]
+    assert (latest["event"], latest["late"], latest["late_by"]) == ("2024-03-02", 15, 3 * 86_400_000)
+    # They tell of days long ago: by the clock, all of them are late.
+    by_time = twins.get("/tables/db.events", params={"axis": "time"}).json()["late"]
+    assert (by_time["axis"], by_time["picture"]["late"]) == ("time", 600)
+    shown = browser.get("/tables/db.events").text
+    assert 'href="/tables/lake.db.events?axis=time#late"' in shown
+    assert "<b>15</b> of 600 rows (2.5 %) are late, by up to <b>3 d</b>" in shown
+    assert "up to 3 days: <b>15</b> rows" in shown
+    assert 'data-late="15"' in shown
+    assert (
+        browser.get("/tables/db.events", params={"axis": "time"}).text.count('aria-current="true">time') == 1
+    )
+    assert browser.get("/tables/db.events", params={"axis": "size"}).status_code == 400
+
+
+def test_a_date_is_its_whole_day(ledger: Ledger, twins: TestClient) -> None:
+    catalog = ledger.lake.catalog("lake")
+    catalog.create_namespace_if_not_exists("db")
+    schema = Schema(NestedField(1, "day", DateType()))
+    by_day = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "day"))
+    table = catalog.create_table("db.dates", schema, partition_spec=by_day)
+    days = [date(2024, 3, 1), date(2024, 2, 29), date(2024, 2, 28)]
+    table.append(pa.table({"day": pa.array(days, pa.date32())}))
+    # Almost a day after the second of the days had ended, and almost two after the third.
+    stamp(ledger.lake, "db.dates", {head(table): 0.99})
+    heat = twins.get("/tables/db.dates").json()["late"]["picture"]
+    assert [cell["event"] for cell in heat["cells"] if cell["late"]] == ["2024-02-28"]
+    assert heat["latest_by"] == pytest.approx(1.99 * 86_400_000, abs=1)
 
 
 def test_a_snapshot_of_a_statement_names_its_run(ledger: Ledger, browser: TestClient) -> None:

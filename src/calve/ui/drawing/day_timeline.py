@@ -1,4 +1,7 @@
-"""The last 24 hours as lines of bars: one line a workflow, one bar a run, or several that stand too close."""
+"""The last 24 hours as lines of bars: one line a workflow, one bar a run, or several that stand too close.
+
+Places from left to right are percents of the width.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,16 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 DAY_MS = 24 * 3_600_000
-_WIDTH = 1180.0
-_LABELS = 230.0
-_RIGHT = 16.0
+_NOW = 99.6
 _TOP = 24.0
 _ROW = 26.0
 _BAR = 14.0
-_LEAST_WIDTH = 3.0
+_LEAST_WIDTH = 0.35
 #: Bars of one status that stand closer than this are drawn as one.
-_GAP = 1.0
+_GAP = 0.1
 _TICK_HOURS = 3
-_LABEL_LENGTH = 30
 #: The word "now" stands at the right, where no other text fits.
-_NOW_WORD = 50.0
+_NOW_WORD = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,6 @@ class Row:
     """A line; `y` is the middle of it."""
 
     id: str
-    label: str
     y: float
     bars: tuple[Bar, ...]
 
@@ -69,9 +68,7 @@ class Tick:
 class Timeline:
     """All of the picture."""
 
-    width: float
     height: float
-    left: float
     bar_height: float
     now: float
     rows: tuple[Row, ...]
@@ -91,13 +88,11 @@ def _plain(part: Timeline | Row | Bar | Tick) -> dict[str, Any]:
 def draw_day(lines: Mapping[str, Sequence[Span]], now: int, zone: ZoneInfo) -> Timeline:
     """Place the spans of each line within the 24 hours before `now`; what lies outside is left out."""
     rows = tuple(
-        Row(name, _shorten(name), _TOP + _ROW * number + _ROW / 2, tuple(_bars(spans, now)))
+        Row(name, _TOP + _ROW * number + _ROW / 2, tuple(_bars(spans, now)))
         for number, (name, spans) in enumerate(lines.items())
     )
     return Timeline(
-        width=_WIDTH,
-        height=_TOP + _ROW * len(rows) + 8,
-        left=_LABELS,
+        height=_TOP + _ROW * len(rows) + 4,
         bar_height=_BAR,
         now=_place(now, now),
         rows=rows,
@@ -126,14 +121,14 @@ def _bar(span: Span, end: int, now: int) -> Bar:
     x, right = _place(max(span.start, now - DAY_MS), now), _place(min(end, now), now)
     width = max(right - x, _LEAST_WIDTH)
     x = min(x, _place(now, now) - width)
-    return Bar(span.id, span.status, round(x, 1), round(width, 1), 1, span.start, span.end)
+    return Bar(span.id, span.status, round(x, 2), round(width, 2), 1, span.start, span.end)
 
 
 def _joined(left: Bar, right: Bar) -> Bar:
     end = max(left.x + left.width, right.x + right.width)
     ended = None if left.end is None or right.end is None else max(left.end, right.end)
     return Bar(
-        right.id, left.status, left.x, round(end - left.x, 1), left.count + right.count, left.start, ended
+        right.id, left.status, left.x, round(end - left.x, 2), left.count + right.count, left.start, ended
     )
 
 
@@ -143,7 +138,7 @@ def _is_trouble(status: str) -> bool:
 
 def _place(moment: int, now: int) -> float:
     share = (moment - (now - DAY_MS)) / DAY_MS
-    return _LABELS + share * (_WIDTH - _LABELS - _RIGHT)
+    return share * _NOW
 
 
 def _ticks(now: int, zone: ZoneInfo) -> list[Tick]:
@@ -160,10 +155,6 @@ def _ticks(now: int, zone: ZoneInfo) -> list[Tick]:
         if now - DAY_MS <= moment <= now and local.hour % _TICK_HOURS == 0:
             label = local.strftime("%d %b") if local.hour == 0 else local.strftime("%H:%M")
             x = _place(moment, now)
-            ticks.append(Tick(round(x, 1), label if x < _place(now, now) - _NOW_WORD else ""))
+            ticks.append(Tick(round(x, 2), label if x < _place(now, now) - _NOW_WORD else ""))
         hour += timedelta(hours=1)
     return ticks
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= _LABEL_LENGTH else name[: _LABEL_LENGTH - 1] + "…"

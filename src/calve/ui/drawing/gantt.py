@@ -121,6 +121,8 @@ def _ticks(span: int) -> Iterable[Tick]:
 
 def since(offset: int) -> str:
     """A time since the beginning, without the units that are zero."""
+    if _SECOND <= offset < _MINUTE and offset % _SECOND:
+        return f"{offset / _SECOND:g} s"
     parts = []
     for unit, name in _UNITS:
         count, offset = divmod(offset, unit)

@@ -7,6 +7,25 @@ function isBusy(element) {
     || element.querySelector(":popover-open") !== null;
 }
 
+const REACHED = "a[href], button, summary, [tabindex]";
+
+// Where the focus is within a part, so that somebody who goes by keys is not sent back to the top of the page.
+function focusIn(part) {
+  const one = document.activeElement;
+  if (!part.contains(one) || one === part) return null;
+  const place = [...part.querySelectorAll(REACHED)].indexOf(one);
+  return {id: one.id, place, target: one.getAttribute("href") ?? one.getAttribute("popovertarget")};
+}
+
+function focusAgain(part, last) {
+  if (!last) return;
+  const found = [...part.querySelectorAll(REACHED)];
+  const goesTo = (one) => (one.getAttribute("href") ?? one.getAttribute("popovertarget")) === last.target;
+  const same = last.target && (goesTo(found[last.place] ?? part) ? found[last.place] : found.find(goesTo));
+  const next = (last.id && document.getElementById(last.id)) || same || found[Math.min(last.place, found.length - 1)];
+  next?.focus({preventScroll: true});
+}
+
 function takeOver(fresh, enhance) {
   for (const part of fresh.querySelectorAll("[data-live][id]")) {
     const shown = document.getElementById(part.id);
@@ -15,14 +34,14 @@ function takeOver(fresh, enhance) {
     if (shown.dataset.keep && shown.dataset.keep === part.dataset.keep) continue;
     const open = new Set([...shown.querySelectorAll("details[open][id]")].map((one) => one.id));
     const places = new Map([...shown.querySelectorAll(".scroll")].map((one, index) => [index, [one.scrollLeft, one.scrollTop]]));
-    const focused = shown.contains(document.activeElement) ? document.activeElement.id : "";
+    const last = focusIn(shown);
     shown.replaceWith(part);
     for (const one of part.querySelectorAll("details[id]")) if (open.has(one.id)) one.open = true;
     [...part.querySelectorAll(".scroll")].forEach((one, index) => {
       const place = places.get(index);
       if (place) [one.scrollLeft, one.scrollTop] = place;
     });
-    if (focused) document.getElementById(focused)?.focus({preventScroll: true});
+    focusAgain(part, last);
     enhance(part);
   }
 }

@@ -55,8 +55,8 @@ def test_ticks_have_round_labels() -> None:
 
 
 def test_times_since_the_beginning_leave_out_what_is_zero() -> None:
-    assert [since(offset) for offset in (0, 500, 60_000, 90_000, 90_000_000)] == [
-        "0", "500 ms", "1 min", "1 min 30 s", "1 d 1 h",
+    assert [since(offset) for offset in (0, 500, 1_500, 60_000, 90_000, 90_000_000)] == [
+        "0", "500 ms", "1.5 s", "1 min", "1 min 30 s", "1 d 1 h",
     ]  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def plan_graph(stages: Sequence[Json]) -> Json:
             "href": f"#stage-{key}",
             "status": "FAILED" if stage["failed"] else stage["phase_status"],
             "note": notes[key],
+            "title": labels[key],
         }
         for key, stage in zip(labels, stages, strict=True)
     }
@@ -44,7 +45,8 @@ def plan_graph(stages: Sequence[Json]) -> Json:
 
 def _note(stage: Json) -> str:
     phase = str(stage["phase"]).lower()
-    return f"{phase}, {stage['done']} of {stage['total']} chunks" if stage["total"] else phase
+    failed = f", {stage['failed']} failed" if stage["failed"] else ""
+    return f"{phase}, {stage['done']} of {stage['total']} chunks{failed}" if stage["total"] else phase
 
 
 def plan_totals(plan: Plan) -> Json:

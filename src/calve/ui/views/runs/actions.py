@@ -100,6 +100,7 @@ def _button(
         "label": label,
         "question": question,
         "danger": danger,
+        "is_first": policy is _INCOMPLETE or action == "resume",
         "href": with_query(f"{here}/actions/{action}", policy=policy),
     }
 

@@ -17,12 +17,15 @@ from calve.lake.model import RangeColumn
 from calve.lake.storage import map_files
 from calve.lake.time_columns import first_time_column
 from calve.server.dependencies import Json
-from calve.ui.drawing.heat_map import Arrived, draw_heat
+from calve.ui.drawing.heat_axes import Arrived
+from calve.ui.drawing.heat_map import Axis, Cell, choose_axis, draw_heat
 from calve.ui.views.tables.opening import Kept
 
 SNAPSHOTS = 200
 #: So many files at most are looked at for one picture.
 FILES = 40_000
+#: So many cells with late rows are listed as well.
+LATE_LISTED = 50
 _HOUR, _DAY = 3_600_000, 86_400_000
 _UNITS = {"hour": _HOUR, "month": 31 * _DAY, "year": 366 * _DAY}
 _UNIT_WORDS = {_HOUR: "hour", _DAY: "day", 31 * _DAY: "month", 366 * _DAY: "year"}
@@ -37,9 +40,17 @@ class _TimeColumn:
     unit: int
     is_partitioned: bool
 
+    @property
+    def span(self) -> int:
+        """How long goes on what a value tells of: a date is its whole day."""
+        return _DAY - 1 if self.column.type == "date" else 0
 
-def show_arrivals(table: SourceTable, line: Sequence[Snapshot], is_cut: bool) -> Json:
-    """The heat map of the snapshots of a line, or why there is none."""
+
+def show_arrivals(table: SourceTable, line: Sequence[Snapshot], is_cut: bool, axis: Axis | None) -> Json:
+    """The heat map of the snapshots of a line, or why there is none.
+
+    Arrival is by time or by snapshot, as `axis` says; without it, by what tells more.
+    """
     time = _time_column(table.metadata)
     if time is None:
         return _without("The table has no column of a time: neither a date nor a timestamp.")
@@ -48,17 +59,21 @@ def show_arrivals(table: SourceTable, line: Sequence[Snapshot], is_cut: bool) ->
     if isinstance(found, CalveError):
         return _without(found.message)
     arrived = [
-        Arrived(snapshot.timestamp_ms, rows.from_ms, rows.to_ms, rows.records)
+        Arrived(snapshot.timestamp_ms, rows.from_ms, rows.to_ms + time.span, rows.records, snapshot.id)
         for snapshot, added in zip(chosen, found, strict=True)
         for rows in added
         if rows.from_ms is not None and rows.to_ms is not None
     ]
-    picture = draw_heat(arrived, time.unit)
+    chosen_axis = axis or choose_axis(arrived, time.unit)
+    picture = draw_heat(arrived, time.unit, chosen_axis)
     if picture is None:
         return _without(f"No snapshot tells the time of its rows in {time.column.name}, or none added rows.")
     return {
         "picture": picture.to_json(),
         "why_not": None,
+        "axis": chosen_axis,
+        "can_switch": len({one.snapshot for one in arrived}) > 1,
+        "latest": _latest(picture.cells),
         "column": time.column.name,
         "unit": _UNIT_WORDS[time.unit],
         "is_partitioned": time.is_partitioned,
@@ -67,6 +82,15 @@ def show_arrivals(table: SourceTable, line: Sequence[Snapshot], is_cut: bool) ->
         "unknown_rows": sum(x.records for added in found for x in added if x.from_ms is None),
         "has_overwrites": any(summary_operation(x) is Operation.OVERWRITE for x in chosen),
     }
+
+
+def _latest(cells: Sequence[Cell]) -> list[Json]:
+    """The cells with late rows, the latest first, as a table has them."""
+    late = sorted((cell for cell in cells if cell.late), key=lambda cell: (-cell.late_by, -cell.late))
+    return [
+        {"arrived": cell.arrived, "event": cell.event, "late": cell.late, "late_by": cell.late_by}
+        for cell in late[:LATE_LISTED]
+    ]
 
 
 def _without(why: str) -> Json:

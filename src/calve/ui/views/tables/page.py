@@ -20,6 +20,7 @@ from calve.ledger.rows import read_open, read_positions
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.clock import now_ms
 from calve.state.schema import chains
+from calve.ui.drawing.heat_map import Axis
 from calve.ui.drawing.snapshot_line import draw_line
 from calve.ui.pages import Pages
 from calve.ui.views.lineage.reading import read_lineage
@@ -46,6 +47,9 @@ def table_page(
     orchestrator: Orchestrating,
     name: str,
     before: Annotated[str, Query(description="Only captures before this one.", max_length=256)] = "",
+    axis: Annotated[
+        Axis | None, Query(description="Arrival on the heat map by time or by snapshot; by what tells more.")
+    ] = None,
 ) -> Json:
     """A table: its snapshots and how far consumers have come, its late data, captures and lineage."""
     lake = ledger_for(orchestrator).lake
@@ -67,7 +71,7 @@ def table_page(
             "valid_through": moments_of(connection, [full]).get(full),
             "freshness": _freshness(connection, lineage, full),
             "line": None if table is None else _line(connection, table, positions),
-            "late": None if table is None else _late(table),
+            "late": None if table is None else _late(table, axis),
             "snapshots": [] if table is None else _snapshots(connection, table),
             "consumers": show_consumers(full, lags, lineage),
             "writers": list(lineage.writers(full)),
@@ -111,9 +115,9 @@ def _line(connection: Connection, table: SourceTable, positions: Sequence[Positi
     }
 
 
-def _late(table: SourceTable) -> Json:
+def _late(table: SourceTable, axis: Axis | None) -> Json:
     line = newest_line(table.metadata, HEAT_SNAPSHOTS)
-    return show_arrivals(table, line.snapshots, line.is_cut)
+    return show_arrivals(table, line.snapshots, line.is_cut, axis)
 
 
 def _snapshots(connection: Connection, table: SourceTable) -> list[Json]:
