@@ -98,18 +98,28 @@ class _Frozen(BaseModel):
 class IcdcSettings(_Frozen):
     """Where ICDC tables live, and how long one that nobody committed is kept."""
 
+    #: The namespace in which ICDC tables are registered, in the catalog of their source.
     namespace: str = Field(default="icdc", min_length=1)
+    #: Where their metadata is written: a folder, or a prefix on object storage. If it is not set, `_icdc` in
+    #: the catalog's warehouse.
     location: str | None = None
+    #: False: ICDC tables have no name in the catalog, and are read by the path of their metadata.
     register_tables: bool = True
+    #: How old an ICDC table that nobody committed has to be for `calve gc` to remove it.
     ttl: Duration = timedelta(days=7)
 
 
 class SparkSettings(_Frozen):
     """How Calve starts Spark. `conf` goes above everything Calve itself sets."""
 
+    #: The master of the Spark that Calve starts: how many cores of this machine, or a cluster.
     master: str = "local[*]"
+    #: Settings of Spark, above those that Calve itself sets: `[spark.conf]` with one line for each.
     conf: Properties = Field(default_factory=dict)
+    #: Further packages from Maven for Spark, as `group:artifact:version`, beside those that catalogs need.
     packages: Names = ()
+    #: The Java for Spark. If it is not set, that of `JAVA_HOME`, of the `PATH`, or of the extra
+    #: `calve[spark]`.
     java_home: Path | None = None
     #: Where Spark steps run that do not say it themselves.
     session: Literal["embedded", "connect", "submit"] = "embedded"
@@ -136,7 +146,9 @@ class StepSettings(_Frozen):
 class HttpSettings(_Frozen):
     """Which hosts the Http steps may call: all if `allowed_hosts` is not set, none if it is empty."""
 
+    #: Hosts by name or pattern, such as `*.internal`.
     allowed_hosts: Names | None = None
+    #: How long a call may take to connect, and how long between two parts of an answer.
     timeout: Duration = timedelta(seconds=60)
 
 
@@ -152,7 +164,9 @@ class EngineSettings(_Frozen):
 class ApiSettings(_Frozen):
     """Where the server listens. On any address but the machine's own it takes a token to use it."""
 
+    #: The address to listen on.
     host: str = Field(default="127.0.0.1", min_length=1)
+    #: The port to listen on; 0 takes a free one.
     port: int = Field(default=8080, ge=0, le=65535)
     #: What callers send as `Authorization: Bearer …`; commands that talk to a server send it too.
     token: SecretStr | None = None
@@ -169,9 +183,15 @@ class ApiSettings(_Frozen):
 class Settings(_Frozen):
     """The settings in force. `catalogs` is as written; `catalog_properties` has the secrets in place."""
 
+    #: The folder of all that Calve keeps. Not in the file: `CALVE_HOME`, else `./.calve` if it is there, else
+    #: `~/.calve`.
     home: Path
+    #: `[catalogs.NAME]` with PyIceberg's properties. Without any there is `lake`: a catalog and a warehouse
+    #: in the home.
     catalogs: dict[str, CatalogProperties] = Field(default_factory=dict, repr=False)
+    #: The catalog of tables that are named without one, where there are several catalogs.
     default_catalog: str | None = None
+    #: The database of the state, SQLite or PostgreSQL. If it is not set, `state.db` in the home.
     state_url: str = Field(default="", repr=False)
     icdc: IcdcSettings = Field(default_factory=IcdcSettings)
     spark: SparkSettings = Field(default_factory=SparkSettings)

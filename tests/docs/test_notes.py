@@ -9,7 +9,8 @@ import pytest
 from support.docs.blocks import ROOT, Block, read_blocks
 from support.docs.checks import check_block, check_command
 from support.docs.notes import Notes, UnknownNoteError, read_note
-from support.docs.running import outcome, run_page
+from support.docs.running import needs_spark, outcome, run_page
+from support.docs.smaller import smaller
 
 
 def a_block(language: str, text: str, **words: str) -> Block:
@@ -17,8 +18,8 @@ def a_block(language: str, text: str, **words: str) -> Block:
 
 
 def test_words_are_read_with_their_values_and_the_reason() -> None:
-    notes = read_note('<!-- docs-test: needs=spark expect="two words" (it starts a JVM) -->')
-    assert (notes.words, notes.reason) == ({"needs": "spark", "expect": "two words"}, "it starts a JVM")
+    notes = read_note('<!-- docs-test: parse-only expect="two words" (it starts a JVM) -->')
+    assert (notes.words, notes.reason) == ({"parse-only": "", "expect": "two words"}, "it starts a JVM")
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,18 @@ def test_blocks_run_in_order_and_stay_where_they_went(tmp_path: Path) -> None:
 def test_a_command_that_fails_fails_the_page(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="false"):
         run_page([a_block("sh", "false\ntrue\n")], tmp_path / "project", {})
+
+
+def test_a_command_is_told_what_to_read(tmp_path: Path) -> None:
+    run_page([a_block("sh", "cat\n", input="two words", expect="two words")], tmp_path / "project", {})
+
+
+def test_a_command_can_be_given_options_that_make_it_smaller() -> None:
+    assert smaller("calve demo  # for you\n", "--days 1") == "calve demo --days 1\n"
+    assert smaller("make demo\n", "--days 1") == "calve demo --home .demo --days 1\n"
+
+
+def test_a_page_with_a_block_that_needs_spark_is_run_with_those_that_start_it() -> None:
+    assert needs_spark([a_block("sh", "true\n"), a_block("sh", "true\n", needs="spark")])
+    assert outcome(a_block("sh", "true\n", needs="spark")) == "executed"
+    assert not needs_spark([a_block("sh", "true\n")])

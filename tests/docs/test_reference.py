@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from pydantic import BaseModel
 from tools.reference.__main__ import PAGES
 from tools.reference.markdown import table
-from tools.reference.models import comments_of, default_text, type_name
+from tools.reference.models import comments_of, default_text, model_within, type_name
 
 from support.docs.blocks import ROOT
 
@@ -25,6 +28,49 @@ def test_every_command_and_step_type_is_there() -> None:
     steps = (ROOT / "docs" / "reference" / "steps.md").read_text(encoding="utf-8")
     assert all(f"\n## calve {entry.name}\n" in commands for entry in COMMANDS)
     assert all(f"\n## {name}\n" in steps for name in BUILT_IN)
+
+
+def explained_models() -> Iterator[type[BaseModel]]:
+    """Every model that the reference makes a table of."""
+    from tools.reference.definition import MODELS
+    from tools.reference.settings import section_models
+
+    from calve.settings import Settings
+    from calve.steps.registry import BUILT_IN, find
+
+    yield Settings
+    yield from section_models().values()
+    yield from (model for _, model in MODELS)
+    for name in BUILT_IN:
+        type_ = find(name)
+        assert type_ is not None
+        yield type_.options
+        for field in type_.options.model_fields.values():
+            inner = model_within(field.annotation)
+            if inner is not None:
+                yield inner
+
+
+@pytest.mark.parametrize("model", dict.fromkeys(explained_models()), ids=lambda model: model.__name__)
+def test_every_field_says_what_it_is_for(model: type[BaseModel]) -> None:
+    from tools.reference.settings import section_models
+
+    silent = set(model.model_fields) - set(comments_of(model))
+    if model.__name__ == "Settings":
+        silent -= set(section_models())
+    assert not silent, f"no #: comment before {sorted(silent)} of {model.__name__}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_row_of_the_reference_is_without_a_text(name: str) -> None:
+    text = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows
+    assert [row for row in rows if len(set(_cells(row)) - {""}) < 2] == []
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.replace("\\|", "").strip("|").split("|")]
 
 
 def test_comments_types_and_defaults_are_told() -> None:

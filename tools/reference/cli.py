@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from calve.cli.main import COMMANDS, PROGRAM, load
@@ -13,6 +15,7 @@ _INTRODUCTION = (
     "[command line](../cli.md)."
 )
 _LEFT_OUT = frozenset({"--help"})
+_EXAMPLE = re.compile(r"(?P<before>.*?)(?P<word>Examples?): (?P<examples>.*)")
 
 
 def make() -> str:
@@ -41,9 +44,12 @@ def _help(text: str | None) -> str:
     """The docstring; its example as code."""
     parts = []
     for part in paragraphs(text).split("\n\n"):
-        before, is_example, example = part.partition("Example: ")
-        examples = " · ".join(code(one) for one in example.split(" · "))
-        parts.append(f"{before}Example: {examples}" if is_example else part)
+        found = _EXAMPLE.fullmatch(part)
+        if found is None:
+            parts.append(part)
+            continue
+        examples = " · ".join(code(one) for one in found["examples"].split(" · "))
+        parts.append(f"{found['before']}{found['word']}: {examples}")
     return "\n\n".join(parts)
 
 
@@ -70,5 +76,5 @@ def _default(param: Any) -> str:
     shown = getattr(param, "show_default", True)
     if isinstance(shown, str):
         return shown
-    plain = isinstance(param.default, str | int) and not isinstance(param.default, bool)
+    plain = isinstance(param.default, str | int | Path) and not isinstance(param.default, bool)
     return code(str(param.default)) if shown and plain else ""

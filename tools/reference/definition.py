@@ -25,7 +25,7 @@ _INTRODUCTION = (
     "The words of the language, as the code has them: under a workflow or a job every other key is a param. "
     "[Writing workflows](../definition.md) says what they mean, with examples."
 )
-_MODELS: tuple[tuple[str, type[BaseModel]], ...] = (
+MODELS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("retry_policy", RetryPolicy),
     ("backoff: exponential", ExponentialBackoff),
     ("backoff: fixed", FixedBackoff),
@@ -45,10 +45,10 @@ def make() -> str:
 def _parts() -> Iterator[str]:
     yield "## Words"
     rows = [
-        ["the file", "", _listed(words.DOCUMENT)],
+        ["the file", "A workflow, with what starts it and what is told of it.", _listed(words.DOCUMENT)],
         ["`Workflow`", paragraphs(Workflow.__doc__), _listed(words.WORKFLOW)],
     ]
-    rows += [["every job", "", _listed(words.COMMON)]]
+    rows += [["every job", "Has an id, and says what comes after it.", _listed(words.COMMON)]]
     rows += [
         [code(kind), paragraphs(_KINDS[kind].__doc__), _listed(own - words.COMMON)]
         for kind, own in words.JOBS.items()
@@ -62,7 +62,7 @@ def _parts() -> Iterator[str]:
         ["mode of a param", _listed(mode.value.lower() for mode in ParamMode)],
     ]
     yield table(["", "one of"], values)
-    for title, model in _MODELS:
+    for title, model in MODELS:
         yield f"## {title}"
         yield paragraphs(model.__doc__)
         yield fields_table(model)

@@ -38,14 +38,26 @@ _SHOWN_FIELDS = 5
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
-def fields_table(model: type[BaseModel], says: Mapping[str, str] | None = None) -> str:
-    """The fields of a model; `says` adds to what its comments say."""
-    said = {**comments_of(model), **(says or {})}
-    rows = [
-        [code(name), type_name(field.annotation), default_of(field), said.get(name, "")]
+def fields_table(model: type[BaseModel]) -> str:
+    """The fields of a model."""
+    return table(["name", "type", "default", ""], list(field_rows(model).values()))
+
+
+def field_rows(model: type[BaseModel]) -> dict[str, list[str]]:
+    """Name, type, default and text of each field."""
+    said = comments_of(model)
+    return {
+        name: [code(name), type_name(field.annotation), default_of(field), said.get(name, "")]
         for name, field in model.model_fields.items()
-    ]
-    return table(["name", "type", "default", ""], rows)
+    }
+
+
+def model_within(annotation: Any) -> type[BaseModel] | None:
+    """The model that a field holds one or several of, if it has few fields."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation if len(annotation.model_fields) <= _SHOWN_FIELDS else None
+    found = (model_within(argument) for argument in typing.get_args(annotation))
+    return next((model for model in found if model is not None), None)
 
 
 def comments_of(model: type[BaseModel]) -> dict[str, str]:

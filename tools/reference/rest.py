@@ -18,6 +18,8 @@ _INTRODUCTION = (
     "events are explained in [REST](../rest.md)."
 )
 _METHODS = ("get", "post", "put", "delete", "patch")
+#: What most people ask for comes first; what is not named here comes after it.
+_FIRST = ("workflows", "actions", "instances", "steps", "logs", "tables", "backfills", "lineage", "signals")
 
 
 def make() -> str:
@@ -44,9 +46,13 @@ def _parts(api: dict[str, Any]) -> Iterator[str]:
                 operation = methods[method]
                 tag = (operation.get("tags") or ["other"])[0]
                 groups[tag].append(_row(path, method, operation, bodies))
-    for tag, rows in groups.items():
+    for tag, rows in sorted(groups.items(), key=lambda group: _place(group[0])):
         yield f"## {tag.capitalize()}"
         yield table(["path", "", "query", "body"], rows)
+
+
+def _place(tag: str) -> int:
+    return _FIRST.index(tag) if tag in _FIRST else len(_FIRST)
 
 
 def _row(path: str, method: str, operation: dict[str, Any], bodies: dict[str, Any]) -> list[str]:

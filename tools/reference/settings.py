@@ -8,19 +8,13 @@ from pydantic import BaseModel
 
 from calve.settings import Settings
 from tools.reference.markdown import page, paragraphs
-from tools.reference.models import fields_table
+from tools.reference.models import comments_of, fields_table
 
 _INTRODUCTION = (
     "`calve.toml` in the home, section by section. The environment goes above it: `ttl` of `[icdc]` is "
     "`CALVE_ICDC__TTL`, a key outside of any section such as `state_url` is `CALVE_STATE_URL`. A duration is "
     "`45s`, `30m`, `12h`, `7d` or `2w`. [Catalogs and storage](../catalogs.md) has a file as an example."
 )
-_SAYS = {
-    "home": "not in the file: `CALVE_HOME`, else `./.calve`, else `~/.calve`",
-    "catalogs": "`[catalogs.NAME]` with PyIceberg's properties; without any, the embedded lake",
-    "default_catalog": "the catalog of tables that are named without one",
-    "state_url": "the database of the state; `state.db` in the home",
-}
 
 
 def make() -> str:
@@ -30,16 +24,18 @@ def make() -> str:
 
 def _parts() -> Iterator[str]:
     yield "## Outside of sections"
-    sections = _sections()
+    sections = section_models()
     plain = [name for name in Settings.model_fields if name not in sections]
-    yield "\n".join(f"- `{name}`: {_SAYS[name]}" for name in plain)
+    said = comments_of(Settings)
+    yield "\n".join(f"- `{name}`: {said[name]}" for name in plain)
     for name, model in sections.items():
         yield f"## [{name}]"
         yield paragraphs(model.__doc__)
         yield fields_table(model)
 
 
-def _sections() -> dict[str, type[BaseModel]]:
+def section_models() -> dict[str, type[BaseModel]]:
+    """The sections of the file by name."""
     kinds = {name: field.annotation for name, field in Settings.model_fields.items()}
     return {
         name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -30,7 +30,9 @@ _MOVED = "STAGE_MOVED"
 class BackfillStageOptions(Options):
     """Which stage of which backfill."""
 
+    #: The number of the backfill.
     backfill_id: int
+    #: The number of the stage, from 0.
     stage: int
 
 

@@ -52,16 +52,23 @@ class HttpRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
 
+    #: The address.
     url: str = Field(min_length=1)
+    #: The method.
     method: str = Field(default="GET", pattern=r"^[A-Za-z]+$")
+    #: Headers by name.
     headers: dict[str, str] = Field(default_factory=dict)
+    #: What is sent: a text, or a map or list, as JSON.
     body: str | dict[str, Any] | list[Any] | None = None
 
 
 class HttpOptions(Options):
     """What to ask, and what to make of the answer."""
 
+    #: What is asked. A body that is no text is sent as JSON.
     http: HttpRequest
+    #: A SEL expression over `status_code`, `response_body` and the params that gives `DONE`, `USER_ERROR`,
+    #: `PLATFORM_ERROR` or `FATAL_ERROR`.
     state_expr: str | None = None
 
 

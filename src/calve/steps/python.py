@@ -30,12 +30,21 @@ class PythonOptions(Options):
 
     section: ClassVar[str | None] = "python"
 
+    #: A function, `module:function`, that is called with the params that it names. One of main, file and
+    #: code.
     main: str | None = Field(default=None, pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
+    #: A script, relative to `steps.directory`.
     file: str | None = None
+    #: Python itself; `params` has the params of the step, `outputs` takes what it gives.
     code: str | None = None
+    #: Arguments of the script, or positional ones of the function.
     args: list[str] = Field(default_factory=list)
+    #: Another interpreter than that of Calve; nothing needs to be installed in it.
     python: str | None = None
+    #: Environment variables of the process, beside those of the engine.
     env: Variables = Field(default_factory=dict)
+    #: The directory that it runs in, relative to `steps.directory`. If it is not set, `steps.directory`, or a
+    #: folder of the attempt.
     cwd: str | None = None
 
     @model_validator(mode="after")

@@ -25,8 +25,12 @@ class ShellOptions(Options):
 
     section: ClassVar[str | None] = "shell"
 
+    #: The script, which `/bin/sh` runs.
     script: str
+    #: Environment variables of the process, beside those of the engine.
     env: Variables = Field(default_factory=dict)
+    #: The directory that it runs in, relative to `steps.directory`. If it is not set, `steps.directory`, or a
+    #: folder of the attempt.
     cwd: str | None = None
 
 

@@ -22,6 +22,7 @@ class SleepOptions(Options):
 
     section: ClassVar[str | None] = "sleep"
 
+    #: How long to sleep, in seconds.
     sleep_seconds: int = Field(default=DEFAULT_S, ge=0)
 
 

@@ -32,10 +32,17 @@ _PYTHON_FILE = re.compile(r"[^\s;'\"]+\.py")
 class SessionOptions(Options):
     """In which Spark to run."""
 
+    #: Where it runs: in the JVM of the home, on a Spark Connect server, or by `spark-submit`. If it is not
+    #: set, as `spark_url` or `master` imply, else as the settings say.
     session: SessionMode | None = None
+    #: Settings of Spark for this step; all of them with `submit`, else those that can be set at run time.
     spark_conf: dict[str, str] = Field(default_factory=dict)
+    #: The Spark Connect server: `sc://host:15002`.
     spark_url: str | None = None
+    #: The master for `submit`.
     master: str | None = None
+    #: Where `file` and modules are looked for. If it is not set, in `steps.directory`, or where the engine
+    #: was started.
     cwd: str | None = None
     #: False: statements under a capture run again although they have landed.
     exactly_once: bool | None = None
@@ -46,9 +53,13 @@ class SparkOptions(SessionOptions):
 
     section: ClassVar[str | None] = "spark"
 
+    #: SQL, one or many statements, or the name of a Python file. One of script, file and main.
     script: str | None = None
+    #: A PySpark script; the step's own params are its arguments.
     file: str | None = None
+    #: A function, `module:function`, that is called with `(spark, params)`.
     main: str | None = Field(default=None, pattern=r"^\w+(\.\w+)*:\w+(\.\w+)*$")
+    #: Arguments of the script, before the params.
     args: list[str] = Field(default_factory=list)
 
     @model_validator(mode="before")

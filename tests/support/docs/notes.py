@@ -1,6 +1,6 @@
 """What a page says about a block to its test, in a comment before it:
 
-    <!-- docs-test: needs=spark (what needs it) -->
+    <!-- docs-test: parse-only (it needs the network) -->
 
 | word | |
 |---|---|
@@ -11,11 +11,13 @@
 | `retry=N` | run again until it succeeds, N seconds at most |
 | `ends-after=N` | it goes on by itself: ended after N seconds |
 | `each` | every top-level entry is an example of its own |
+| `input="TEXT"` | what the command is told by its standard input |
+| `smaller="OPTIONS"` | run with these options too, to take less time; for `make`, what it would run |
+| `needs=spark` | run with the tests that start a JVM, as are all blocks of its page; SQL is filled too |
 | `parse-only` | checked, not run |
-| `needs=spark` | checked, not run: it starts a JVM |
 | `sketch` | not even checked: it has … in it |
 
-The last three, and `ends-after`, have to give a reason, in brackets at the end.
+The last two, and `ends-after`, have to give a reason, in brackets at the end.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _NOTE = re.compile(r"<!-- docs-test: (?P<words>[^(]*?)\s*(?:\((?P<reason>.*)\))? -->")
-_VALUED = frozenset({"setup", "file", "expect", "retry", "ends-after", "needs"})
+_VALUED = frozenset({"setup", "file", "expect", "retry", "ends-after", "input", "smaller", "needs"})
 _BARE = frozenset({"fill", "each", "parse-only", "sketch"})
-_NEED_A_REASON = ("needs", "parse-only", "sketch", "ends-after")
+_ONLY_CHECKED = ("parse-only", "sketch")
+_NEED_A_REASON = (*_ONLY_CHECKED, "ends-after")
 
 
 class UnknownNoteError(Exception):
@@ -48,7 +51,7 @@ class Notes:
     @property
     def is_only_checked(self) -> bool:
         """Whether the block is not to be executed."""
-        return any(word in self.words for word in ("needs", "parse-only", "sketch"))
+        return any(word in self.words for word in _ONLY_CHECKED)
 
 
 def is_note(line: str) -> bool:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from support.docs.blocks import SHELLS, Block
 from support.docs.checks import check_block
-from support.docs.shell import Shell
+from support.docs.sessions import session_on
+from support.docs.shell import Shell, Way
+from support.docs.smaller import smaller
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXECUTED = SHELLS | {"console", "python"}
 
@@ -47,20 +52,35 @@ def outcome(block: Block) -> str:
     """What the tests do with a block."""
     if not block.language:
         return "pictures and outputs"
-    if "needs" in block.notes:
-        return "need Spark: checked"
     if "sketch" in block.notes:
         return "sketches"
     if block.notes.is_only_checked:
         return "parsed only"
-    return "executed" if block.language in EXECUTED or "file" in block.notes else "checked"
+    is_run = block.language in EXECUTED or any(word in block.notes for word in ("file", "needs"))
+    return "executed" if is_run else "checked"
 
 
-def run_page(blocks: list[Block], folder: Path, setups: Mapping[str, Callable[[World], None]]) -> None:
-    """Check and execute blocks; the first that fails is an AssertionError that names its place."""
+def needs_spark(blocks: list[Block]) -> bool:
+    """Whether a page is run with the tests that start a JVM."""
+    return any("needs" in block.notes for block in blocks)
+
+
+def run_page(
+    blocks: list[Block],
+    folder: Path,
+    setups: Mapping[str, Callable[[World], None]],
+    spark: SparkSession | None = None,
+) -> None:
+    """Check and execute blocks; the first that fails is an AssertionError that names its place.
+
+    With `spark`, the Spark of the tests, the Python blocks have a session `spark` on the lake of the page.
+    """
     folder.mkdir(exist_ok=True)
     world = World(folder, Shell.in_folder(folder))
-    try:
+    with ExitStack() as stack:
+        if spark is not None:
+            world.names["spark"] = stack.enter_context(session_on(spark, world.home))
+        stack.callback(world.shell.close)
         for block in blocks:
             if "setup" in block.notes:
                 world.home.mkdir(exist_ok=True)
@@ -69,8 +89,6 @@ def run_page(blocks: list[Block], folder: Path, setups: Mapping[str, Callable[[W
             check_block(block)
             if outcome(block) == "executed":
                 _execute(block, world)
-    finally:
-        world.shell.close()
 
 
 def _execute(block: Block, world: World) -> None:
@@ -86,10 +104,12 @@ def _execute(block: Block, world: World) -> None:
 def _run_shell(block: Block, world: World) -> str:
     words = block.notes.words
     deadline = time.monotonic() + float(words.get("retry", 0))
+    ends_after = float(words["ends-after"]) if "ends-after" in words else None
+    way = Way("fill" in words, ends_after, words.get("input", ""))
+    text = smaller(block.text, words["smaller"]) if "smaller" in words else block.text
     while True:
         try:
-            ends_after = float(words["ends-after"]) if "ends-after" in words else None
-            printed = world.shell.run(block.text, "fill" in block.notes, ends_after)
+            printed = world.shell.run(text, way)
             assert words.get("expect", "") in printed, printed
             return printed
         except AssertionError:
@@ -118,6 +138,11 @@ def _run_python(block: Block, world: World) -> str:
     return ""
 
 
+def _run_sql(block: Block, world: World) -> str:
+    rows = world.names["spark"].sql(world.shell.filled(block.text)).collect()
+    return "\n".join(map(str, rows))
+
+
 def _write_file(block: Block, world: World) -> str:
     file = world.shell.folder / block.notes.words["file"]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +156,7 @@ _EXECUTIONS: Mapping[str, Callable[[Block, World], str]] = {
     "console": _run_console,
     "python": lambda block, world: (_write_file if "file" in block.notes else _run_python)(block, world),
     "yaml": _write_file,
-    "sql": _write_file,
+    "sql": lambda block, world: (_write_file if "file" in block.notes else _run_sql)(block, world),
     "toml": _write_file,
     "json": _write_file,
 }

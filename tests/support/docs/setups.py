@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
-import sqlglot
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -19,7 +18,10 @@ from calve.cli.main import run
 from calve.settings import load_settings
 from support.docs.blocks import ROOT
 from support.docs.running import World
+from support.docs.shell import Way
 
+_FIRST = datetime(2024, 1, 1, 12, tzinfo=UTC)
+_EVENT = {"id": int, "day": date, "event_time": datetime, "account": str, "minutes": int, "payload": str}
 _DEMO = """\
 Workflow:
   id: demo
@@ -65,17 +67,10 @@ Workflow:
 
 def make_tables(world: World) -> None:
     """`db.events`, with three days in three snapshots, and tables that are made from it."""
-    first = datetime(2024, 1, 1, 12, tzinfo=UTC)
-    columns = {"id": int, "day": date, "event_time": datetime, "account": str, "minutes": int, "payload": str}
-    events = _table("db.events", columns, by="day")
-    for number in range(3):
-        at = first + timedelta(days=number)
-        _append(
-            events, [(number, at.date(), at, "ann", 30, "{}"), (number + 10, at.date(), at, "bob", 5, "{}")]
-        )
+    events = _make_events()
     events.manage_snapshots().create_branch(_newest(events), "audited").commit()
-    archive = _table("archive.events", columns, by="day")
-    _append(archive, [(99, first.date(), first, "eve", 1, "{}")])
+    archive = _table("archive.events", _EVENT, by="day")
+    _append(archive, [(99, _FIRST.date(), _FIRST, "eve", 1, "{}")])
     _table("db.report", {"day": date, "account": str, "minutes": int}, by="day")
     _table("db.daily", {"day": date, "account": str, "payload": str}, by="day")
     _table("db.orders", {"id": int, "day": date}, by="day")
@@ -90,7 +85,7 @@ def take_capture(world: World) -> None:
 
 def commit_capture(world: World) -> None:
     """The capture is processed: nothing is open."""
-    world.shell.run("calve commit <capture_id>", fill=True)
+    world.shell.run("calve commit <capture_id>", Way(fill=True))
 
 
 def write_demo(world: World) -> None:
@@ -107,10 +102,34 @@ def make_lookback_tables(world: World) -> None:
     _table("db.playback_titles", {"day": date, "title_id": int, "plays": int, "watch_seconds": int}, by="day")
 
 
-def tables_and_spark(world: World) -> None:
-    """The tables, and for Python a `spark` that understands SQL and runs none of it."""
+def push_daily(world: World) -> None:
+    """The tables, and the workflow in `daily.yaml`, which has processed all there is."""
     make_tables(world)
-    world.names["spark"] = _ParsingSpark()
+    world.shell.run("calve push daily.yaml")
+    with calve.connect() as ledger:
+        ledger.capture("db.events", consumer="daily/capture").commit()
+
+
+def make_counts(world: World) -> None:
+    """`db.events`, and `db.daily` for the number of events of each day."""
+    _make_events()
+    _table("db.daily", {"day": date, "count": int}, by="day")
+
+
+def bring_events(world: World) -> None:
+    """A fourth day comes to `db.events`. Workflows of the page need not care: it counts as processed."""
+    _append(_events(), _events_of(3))
+    with calve.connect() as ledger:
+        ledger.capture("db.events", consumer="daily/capture").commit()
+
+
+def take_net_capture(world: World) -> None:
+    """A row of `db.events` goes, another comes, and `capture` is open on that."""
+    with calve.connect() as ledger:
+        ledger.capture("db.events", consumer="changes").commit()
+    _events().delete("id = 1")
+    _append(_events(), _events_of(4))
+    world.names["capture"] = calve.connect().capture("db.events", consumer="changes", mode="net")
 
 
 def push_pipeline(world: World) -> None:
@@ -142,9 +161,52 @@ def make_playback(world: World) -> None:
         ledger.capture("db.playback_daily", consumer="playback_daily_agg/capture").commit()
 
 
-class _ParsingSpark:
-    def sql(self, text: str) -> None:
-        assert sqlglot.parse(text, dialect="spark")
+def change_people(world: World) -> None:
+    """`db.people`, of which one row changed and one came, as a net capture; `db.report` has the old ones."""
+    spark = world.names["spark"]
+    spark.sql("CREATE NAMESPACE lake.db")
+    for table in ("people", "report"):
+        spark.sql(
+            f"CREATE TABLE lake.db.{table} (id INT, name STRING) TBLPROPERTIES ('format-version' = '3')"
+        )
+        spark.sql(f"INSERT INTO lake.db.{table} VALUES (1, 'ann'), (2, 'bob')")
+    _tell(world, "net", "INSERT INTO lake.db.people VALUES (3, 'cem')")
+
+
+def change_people_again(world: World) -> None:
+    """Two further snapshots of `db.people`, as a log capture."""
+    capture = _tell(world, "log", "INSERT INTO lake.db.people VALUES (4, 'dan')")
+    world.shell.told["snapshot_id"] = str(capture.changes.steps[0].snapshot_id)
+
+
+def _tell(world: World, mode: str, first: str) -> calve.Capture:
+    """Capture two statements on `db.people`, and tell the page of it."""
+    spark, ledger = world.names["spark"], calve.connect()
+    ledger.capture("db.people", consumer=mode, mode=mode).commit()
+    spark.sql(first)
+    spark.sql("UPDATE lake.db.people SET name = upper(name) WHERE id = 2")
+    capture = ledger.capture("db.people", consumer=mode, mode=mode)
+    world.shell.told |= {"icdc_table": str(capture.icdc_table), "row_filter": str(capture.row_filter)}
+    return capture
+
+
+def _make_events() -> Table:
+    events = _table("db.events", _EVENT, by="day")
+    for number in range(3):
+        _append(events, _events_of(number))
+    return events
+
+
+def _events() -> Table:
+    from calve.lake import Lake
+
+    return Lake(load_settings()).catalog("lake").load_table("db.events")
+
+
+def _events_of(number: int) -> list[tuple[Any, ...]]:
+    """Two events of a day, which is counted from 0."""
+    at = _FIRST + timedelta(days=number)
+    return [(number, at.date(), at, "ann", 30, "{}"), (number + 10, at.date(), at, "bob", 5, "{}")]
 
 
 def _table(name: str, columns: Mapping[str, type], by: str) -> Table:
@@ -179,7 +241,12 @@ SETUPS: Mapping[str, Callable[[World], None]] = {
     "capture": take_capture,
     "commit": commit_capture,
     "demo": write_demo,
-    "tables-and-spark": tables_and_spark,
+    "daily": push_daily,
+    "counts": make_counts,
+    "more-events": bring_events,
+    "net-capture": take_net_capture,
+    "people": change_people,
+    "people-again": change_people_again,
     "pipeline": push_pipeline,
     "playback": make_playback,
     "lookback": make_lookback_tables,

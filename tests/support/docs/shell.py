@@ -16,10 +16,19 @@ from pathlib import Path
 
 from support.docs.checks import PLACEHOLDER
 
-TIMEOUT_S = 240
+TIMEOUT_S = 600
 #: Commands that go on: they get a place of their own, as a person gives them a terminal.
 _GOES_ON = re.compile(r"^calve (dev|server|worker)\b[^&#]*&?")
 _ADDRESS = "127.0.0.1:8080"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a block is run: whether names are filled in, when it is ended, what it reads."""
+
+    fill: bool = False
+    ends_after: float | None = None
+    input: str = ""
 
 
 @dataclass
@@ -37,26 +46,40 @@ class Shell:
         """A shell whose home is a folder beside, so that nothing of the person who tests is used."""
         home = folder.parent / "person"
         home.mkdir(exist_ok=True)
+        # Jars that were fetched once serve all.
+        (home / ".ivy2.5.2").symlink_to(Path.home() / ".ivy2.5.2")
         port = _free_port()
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CALVE_")}
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        own = {"HOME": str(home), "PATH": path, "CALVE_API__PORT": str(port), "COLUMNS": "120"}
+        own = {
+            "HOME": str(home),
+            "PATH": path,
+            "CALVE_API__PORT": str(port),
+            "COLUMNS": "120",
+            # Each JVM runs a few statements: to make its code fast would take longer than they do.
+            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
         return cls(folder, {**kept, **own}, port)
 
-    def run(self, text: str, fill: bool = False, ends_after: float | None = None) -> str:
+    def run(self, text: str, way: Way = Way()) -> str:  # noqa: B008  it is frozen
         """What a block prints; a command that fails is an AssertionError with all that was printed."""
         printed, script = "", ""
-        for line in self._filled(text, fill).replace("\\\n", " ").splitlines():
+        text = self.filled(text) if way.fill else text
+        for line in text.replace(_ADDRESS, f"127.0.0.1:{self.port}").replace("\\\n", " ").splitlines():
             going_on = _GOES_ON.match(line)
             if going_on is None:
                 script += line + "\n"
                 continue
-            printed += self._run_script(script, ends_after)
+            printed += self._run_script(script, way)
             self._begin(going_on[0].rstrip("& "))
             script = ""
-        printed += self._run_script(script, ends_after)
+        printed += self._run_script(script, way)
         self._remember(printed)
         return printed
+
+    def filled(self, text: str) -> str:
+        """A text with what was told in the place of each `<name>`."""
+        return PLACEHOLDER.sub(lambda found: self.told[found[1]], text)
 
     def close(self) -> None:
         """End what goes on."""
@@ -68,25 +91,22 @@ class Shell:
                 server.kill()
                 raise
 
-    def _filled(self, text: str, fill: bool) -> str:
-        text = text.replace(_ADDRESS, f"127.0.0.1:{self.port}")
-        return PLACEHOLDER.sub(lambda found: self.told[found[1]], text) if fill else text
-
-    def _run_script(self, script: str, ends_after: float | None) -> str:
+    def _run_script(self, script: str, way: Way) -> str:
         if not script.strip():
             return ""
         where = self.folder.parent / "where"
-        begin = [] if ends_after is None else ["timeout", str(ends_after)]
+        begin = [] if way.ends_after is None else ["timeout", str(way.ends_after)]
         done = subprocess.run(
             [*begin, "bash", "-c", f"set -euo pipefail\n{script}\npwd > '{where}'"],
             cwd=self.folder,
             env=self.environment,
+            input=f"{way.input}\n",
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
             check=False,
         )
-        expected = 0 if ends_after is None else 124
+        expected = 0 if way.ends_after is None else 124
         assert done.returncode == expected, f"{script}\n{done.stdout}\n{done.stderr}"
         if where.exists():
             self.folder = Path(where.read_text().strip())

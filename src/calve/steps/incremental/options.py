@@ -67,9 +67,13 @@ class SourceOption(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    #: Its name: `catalog.namespace.table`, or without the catalog.
     table: str = Field(min_length=1)
+    #: The branch that is captured. If it is not set, `main`.
     branch: str | None = None
+    #: As `range_columns` of the capture, for this table alone.
     range_columns: Texts = ()
+    #: By which name its results go where there are several sources.
     alias: str | None = Field(default=None, pattern=r"^[A-Za-z_]\w*$")
 
 
@@ -79,23 +83,38 @@ class IpCaptureOptions(Options):
     section: ClassVar[str | None] = "ip_capture"
     other_names: ClassVar[Mapping[str, str]] = {"sourceTable": "source_tables", "targetTable": "icdc_name"}
 
+    #: The tables whose changes are captured: one name or a list; each a name, or a map.
     source_tables: Annotated[
         tuple[Annotated[SourceOption, BeforeValidator(_as_source)], ...], BeforeValidator(_listed)
     ] = Field(default=(), min_length=1, validate_default=True)
+    #: What is made of the change: a table of it, the range of `range_columns` over it, or both.
     capture_mode: Annotated[CaptureMode, BeforeValidator(_upper)] = CaptureMode.ICDC
+    #: Which changes count. More than append makes the change a net one.
     data_operations: Annotated[tuple[Operation, ...], BeforeValidator(_lowered)] = (Operation.APPEND,)
+    #: About changes that do not count: skip and count them, or fail.
     on_other_operations: Annotated[OnOther, BeforeValidator(_lower)] = OnOther.SKIP
+    #: Columns whose lowest and highest value over the change are told.
     range_columns: Texts = ()
+    #: Where the first capture starts: `earliest`, `latest`, a timestamp or a snapshot id. If it is not set,
+    #: `earliest`. Later ones start at the checkpoint.
     start_from: Annotated[str | None, BeforeValidator(_as_text)] = None
+    #: skip: with nothing to process, all further steps are skipped.
     on_empty: Annotated[OnEmpty, BeforeValidator(_lower)] = OnEmpty.CONTINUE
+    #: At most so many files in one capture; the rest waits for the next run. A snapshot is never cut.
     max_files: int | None = Field(default=None, ge=1)
+    #: At most so many rows, in the same way.
     max_rows: int | None = Field(default=None, ge=1)
+    #: At most so many bytes of files, in the same way.
     max_bytes: int | None = Field(default=None, ge=1)
+    #: How long an ICDC table that nobody commits is kept. If it is not set, `icdc.ttl` of the settings.
     ttl: Duration | None = None
     #: A name for the ICDC table, in place of one that is made up for each capture.
     icdc_name: str | None = None
+    #: Whose checkpoint it is. If it is not set, `<workflow>/<step>`.
     consumer: str | None = None
+    #: Also tell how much a lookback window of this length would have read, from metadata.
     compare_lookback: Duration | None = None
+    #: The column that the window is about. If it is not set, a range column, or the time of the partitions.
     lookback_column: str | None = None
 
     @model_validator(mode="before")
@@ -158,8 +177,11 @@ class IpCommitOptions(Options):
 
     section: ClassVar[str | None] = "ip_commit"
 
+    #: The step whose capture is processed. If it is not set, the only one of the run.
     capture_step: str | None = None
+    #: Leave the ICDC tables; they are dropped otherwise, which never touches a data file.
     keep: bool = False
+    #: Say that the targets are complete up to this moment: a timestamp, a date, or milliseconds.
     valid_through: str | int | None = None
     #: Tables that the run wrote, as far as Calve cannot see it by itself.
     tables: Texts = ()

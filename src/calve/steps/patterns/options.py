@@ -105,8 +105,11 @@ Columns = Annotated[dict[Name, Name], BeforeValidator(_mapped)]
 class PatternOptions(SessionOptions):
     """What all patterns understand: what is written where, under which capture, in which Spark."""
 
+    #: The table that is written.
     target: str = Field(min_length=1)
+    #: The capture step whose change is processed. If it is not set, the only one of the run.
     capture_step: str | None = None
+    #: Which of its source tables the query reads, by alias or name, if there are several.
     source: str | None = None
 
     @property
@@ -120,14 +123,19 @@ class AppendOptions(PatternOptions):
 
     section: ClassVar[str | None] = "incremental_append"
 
+    #: Your SELECT over the source; it reads the change in its place.
     query: QueryText
+    #: How columns of the query find those of the target.
     by: Literal["name", "position"] = "name"
 
 
 class PrunedOptions(PatternOptions):
     """Of patterns that look into the target."""
 
+    #: Columns of the target in which a key never moves, so that other partitions need not be looked at; a map
+    #: names the column of the source for each.
     partition_column: Columns = Field(default_factory=dict)
+    #: True: everything in one MERGE, and so in one snapshot, at the price of a shuffle.
     atomic: bool = False
 
     @property
@@ -141,17 +149,26 @@ class MergeOptions(PrunedOptions):
 
     section: ClassVar[str | None] = "incremental_merge"
 
+    #: Your SELECT over the source; it reads the change in its place.
     query: QueryText
+    #: Columns that tell rows of the target apart.
     keys: Names
+    #: Which row of a key counts: the first in this order, such as `event_ts DESC`.
     order_by: Annotated[list[Annotated[str, AfterValidator(_term)]], BeforeValidator(_order)] = Field(
         default_factory=list
     )
+    #: A further condition for updates, over `t` (target) and `s` (change).
     update_when: Expression | None = None
+    #: A condition over `s`: such a row deletes its key.
     delete_when: Expression | None = None
+    #: ignore: what the target has stays, only new keys are inserted.
     when_matched: Literal["update", "ignore"] = "update"
+    #: unique: the source has each key once. Only matters where rows are taken away.
     source_keys: Literal["unique", "repeated"] = "repeated"
+    #: Columns that rows are looked up by in the place of `keys`, such as a hash of a long key.
     match_on: Annotated[list[Name], BeforeValidator(_listed)] = Field(default_factory=list)
-    #: rare: order_by is one column, which is never null and different in all rows of a key.
+    #: rare: few keys come again within a change, and `order_by` is one column, which is never null and
+    #: different in all rows of a key.
     repeats: Literal["any", "rare"] = "any"
 
 
@@ -160,12 +177,18 @@ class AggregateOptions(PrunedOptions):
 
     section: ClassVar[str | None] = "incremental_aggregate"
 
+    #: Your SELECT over the source, with its GROUP BY.
     query: QueryText
+    #: What the query groups by; a map gives each key as an expression over the source.
     keys: Keys
+    #: `column = literal`: the part of the target that is overwritten as a whole.
     current: Annotated[str, AfterValidator(_equation)] | None = None
+    #: Columns that are added to, and how: `sum`, `min`, `max`, `theta`, `hll`, or an expression over `t` and
+    #: `s`.
     additive: Annotated[dict[Name, Annotated[str, AfterValidator(_way)]], BeforeValidator(_ways)] = Field(
         default_factory=dict
     )
+    #: With `additive`: the count of rows, so that a group without rows is deleted.
     count_column: Name | None = None
 
     @model_validator(mode="after")
@@ -180,7 +203,11 @@ class RangeOptions(PatternOptions):
 
     section: ClassVar[str | None] = "incremental_range"
 
+    #: Your SELECT over the source; it reads it from the earliest affected point on.
     query: QueryText
+    #: The column of the source that orders its rows; one of the capture's `range_columns`.
     range_column: Name
+    #: The target's column of it, if it has another name, or is the date of it.
     target_range_column: Name | None = None
+    #: How much the query has to see of the time before.
     context_before: Annotated[timedelta | int | Literal["all"] | None, BeforeValidator(_context)] = None

@@ -52,7 +52,9 @@ class PublishOptions(PatternOptions):
 
     section: ClassVar[str | None] = "write_audit_publish"
 
+    #: The pattern inside; its options stand beside. Without it, `script` has SQL that writes the target.
     pattern: PatternName | None = None
+    #: Queries by name over the target as it would be; each has to give no row, or true.
     audits: Annotated[dict[Name, QueryText], Field(min_length=1)]
 
 

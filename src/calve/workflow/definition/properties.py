@@ -32,16 +32,27 @@ def _named(value: Any) -> Any:
 class Properties(Model):
     """The mutable side of a workflow. What is None is left as it was by a push."""
 
+    #: A person or a team, by name.
     owner: Annotated[User, BeforeValidator(_named)] | None = None
+    #: Kept for programs; Calve itself does not look at it.
     access_control: dict[str, Any] | None = None
+    #: Which instances run when they would overlap.
     run_strategy: Strategy | None = None
+    #: How many steps of the workflow run at the same time, in all its instances.
     step_concurrency: int | None = Field(default=None, ge=1, le=STEP_CONCURRENCY_LIMIT)
+    #: Kept for programs; Calve itself does not look at it.
     alerting: dict[str, Any] | None = None
+    #: Kept for programs; Calve itself does not look at it.
     alerting_disabled: bool | None = None
+    #: True: signal triggers rest.
     signal_trigger_disabled: bool | None = None
+    #: True: time triggers rest.
     time_trigger_disabled: bool | None = None
+    #: True: incremental triggers rest.
     incremental_trigger_disabled: bool | None = None
+    #: What the workflow is for.
     description: Text | None = None
+    #: Words to find it by.
     tags: Tags = ()
 
     def merged_over(self, former: Properties | None) -> Properties:

@@ -46,24 +46,38 @@ Wait = Annotated[Parsable, AfterValidator(_wait)]
 class ExponentialBackoff(Model):
     """A wait that grows: backoff · exponent^retries, at most the limit."""
 
+    #: What tells it from the other kind.
     type: Annotated[Literal["EXPONENTIAL_BACKOFF"], AnyCase]
+    #: When the job failed: the first wait, in seconds. If it is not set, 60.
     error_retry_backoff_in_secs: Wait | None = None
+    #: When the job failed: by how much the wait grows each time. If it is not set, 2.
     error_retry_exponent: Exponent | None = None
+    #: When the job failed: the longest wait, in seconds. If it is not set, 600.
     error_retry_limit_in_secs: Wait | None = None
+    #: When what runs the job failed: the first wait, in seconds. If it is not set, 60.
     platform_retry_backoff_in_secs: Wait | None = None
+    #: When what runs the job failed: by how much the wait grows each time. If it is not set, 2.
     platform_retry_exponent: Exponent | None = None
+    #: When what runs the job failed: the longest wait, in seconds. If it is not set, 3600.
     platform_retry_limit_in_secs: Wait | None = None
+    #: When the job took longer than its `timeout`: the first wait, in seconds. If it is not set, 60.
     timeout_retry_backoff_in_secs: Wait | None = None
+    #: When the job took longer than its `timeout`: by how much the wait grows each time. If it is not set, 2.
     timeout_retry_exponent: Exponent | None = None
+    #: When the job took longer than its `timeout`: the longest wait, in seconds. If it is not set, 3600.
     timeout_retry_limit_in_secs: Wait | None = None
 
 
 class FixedBackoff(Model):
     """The same wait every time."""
 
+    #: What tells it from the other kind.
     type: Annotated[Literal["FIXED_BACKOFF"], AnyCase]
+    #: When the job failed: the wait, in seconds. If it is not set, 60.
     error_retry_backoff_in_secs: Wait | None = None
+    #: When what runs the job failed: the wait, in seconds. If it is not set, 60.
     platform_retry_backoff_in_secs: Wait | None = None
+    #: When the job took longer than its `timeout`: the wait, in seconds. If it is not set, 60.
     timeout_retry_backoff_in_secs: Wait | None = None
 
 
@@ -112,9 +126,14 @@ DEFAULT_RULES = RetryRules(
 class RetryPolicy(Model):
     """The policy as it is written: what is not set is the default, texts may name params."""
 
+    #: How often a job is tried again that failed. If it is not set, 2.
     error_retry_limit: Count | None = None
+    #: How often it is tried again if what runs it failed: a process that was killed, a server that is gone.
+    #: If it is not set, 10.
     platform_retry_limit: Count | None = None
+    #: How often it is tried again if it took longer than its `timeout`. If it is not set, 0.
     timeout_retry_limit: Count | None = None
+    #: How long it waits before; one of the two kinds below.
     backoff: Backoff | None = None
 
     def rules(self, interpolate: Callable[[str], str] = str) -> RetryRules:

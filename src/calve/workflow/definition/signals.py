@@ -60,7 +60,10 @@ class SignalTriggerEntry(Model):
 class SignalTrigger(Model):
     """Starts a workflow when all its signals have come."""
 
+    #: The signals by name; all have to come. `match_params` are conditions on their params, `join_keys` have
+    #: to be equal among them.
     definitions: dict[str, SignalTriggerEntry] = Field(min_length=1)
+    #: Params of the run that is started.
     params: Params = Field(default_factory=dict)
     #: SEL; false means that the signals are used up and nothing starts.
     condition: str | None = None

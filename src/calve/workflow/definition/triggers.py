@@ -28,8 +28,11 @@ Timezone = Annotated[str, AfterValidator(_check_zone)]
 class CronTrigger(Model):
     """Fires by a cron expression, in UTC unless a time zone is given."""
 
+    #: What tells it from other time triggers; in YAML, `cron` says it.
     type: Annotated[Literal["CRON"], AnyCase]
+    #: Five fields, six or seven as Quartz has them, or a name such as `@daily`.
     cron: Annotated[str, AfterValidator(_check_cron)]
+    #: A name of the IANA list, such as `Europe/Berlin`.
     timezone: Timezone | None = None
     #: Firings are delayed by up to so much, always the same for one workflow.
     fuzzy_max_delay: Timeout | None = None
