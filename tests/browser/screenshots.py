@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
+from browser.backfill_pictures import backfilled
 from calve.lake.catalogs import Lake
 from calve.settings import load_settings
 from calve.state.database import Database
 from support.chromium import open_browser
 from support.serving import eventually, running_server
 from support.ui_day import spread_over_day
-from support.ui_story import DAILY, DAYS, EVENTS, arrive, definitions, make_tables
+from support.ui_story import DAILY, DAYS, EVENTS, LOOP, arrive, definitions, make_tables
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,6 +33,7 @@ def tell(api: httpx2.Client, lake: Lake) -> None:
     for number in range(DAYS):
         arrive(lake, number)
         eventually(lambda: _is_quiet(api), f"the end of day {number}")
+    api.post("/workflows/yaml", content=LOOP.replace("concurrency: 2", "concurrency: 4")).raise_for_status()
     for name in ("nightly_report", "nightly_report", "nightly_report", "import_titles"):
         _start(api, name)
     api.post("/signals", json={"name": "titles/ready", "params": {"day": 20260630}}).raise_for_status()
@@ -63,9 +65,14 @@ def _is_quiet(api: httpx2.Client) -> bool:
 
 
 def take(browser: Browser, url: str, pages: dict[str, str]) -> None:
-    """A picture of each page, light; the home also dark and on a phone; the one of late data by itself."""
+    """A picture of each page, light."""
     for name, path in pages.items():
         _take_one(browser, url + path, name, 1280, "light")
+
+
+def take_story(browser: Browser, url: str, pages: dict[str, str]) -> None:
+    """All pages of the story; the home also dark and on a phone; the picture of late data by itself."""
+    take(browser, url, pages)
     _take_one(browser, f"{url}/tables/lake.{EVENTS}", "late-data", 1280, "light", ".card:has(svg.heat)")
     _take_one(browser, url + "/", "home-dark", 1280, "dark")
     _take_one(browser, url + "/", "home-phone", 390, "light")
@@ -95,13 +102,19 @@ def pages_of(api: httpx2.Client) -> dict[str, str]:
         "home": "/",
         "workflows": "/workflows",
         "workflow": "/workflows/playback_daily",
+        "definition": "/workflows/nightly_report/definition?version=2&against=1",
+        "start": "/workflows/import_titles/start",
+        "runs": "/runs",
         "run": "/workflows/nightly_report/instances/3",
         "failed-step": "/workflows/import_titles/instances/1/steps/fetch",
+        "tables": "/tables",
         "table": f"/tables/lake.{EVENTS}",
         "target": f"/tables/lake.{DAILY}",
         "capture": f"/captures/{capture}",
         "lineage": "/lineage",
+        "signals": "/signals",
         "settings": "/settings",
+        "not-found": "/workflows/playback_dialy",
     }
 
 
@@ -123,7 +136,10 @@ def main() -> None:
                 with closing(Database(load_settings(home).state_url)) as database:
                     spread_over_day(database)
             go_on(api)
-            take(browser, url, pages_of(api))
+            take_story(browser, url, pages_of(api))
+        with backfilled(Path(folder) / "backfills") as (url, pages), open_browser() as browser:
+            assert browser is not None
+            take(browser, url, pages)
 
 
 if __name__ == "__main__":

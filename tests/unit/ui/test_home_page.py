@@ -170,6 +170,7 @@ def test_tables_are_listed_with_their_newest_write_the_stalest_first(
     database: Database, browser: TestClient, twins: TestClient
 ) -> None:
     push_jobs(database, "w", "a")
+    run(database, "w", "FAILED")
     now = now_ms()
     written(database, "lake.db.fresh", now - HOUR, "w/1/capture")
     written(database, "lake.db.fresh", now - 9 * HOUR, "w/2/capture")
@@ -179,12 +180,14 @@ def test_tables_are_listed_with_their_newest_write_the_stalest_first(
             publish(connection, "lake.db.fresh", moment, now)
     stale, fresh = twins.get("/home").json()["freshness"]["tables"]
     assert (stale["table"], stale["workflow_id"], stale["valid_through"]) == ("lake.db.stale", None, None)
+    assert stale["freshness"] is None
     assert fresh == {
         "table": "lake.db.fresh",
         "written_at": now - HOUR,
         "workflow_id": "w",
         "instance_id": 1,
         "is_backfill": False,
+        "freshness": {"status": "LATE", "why": "instance 1 failed"},
         "valid_through": now - HOUR,
     }
     assert "/tables/lake.db.stale" in browser.get("/").text

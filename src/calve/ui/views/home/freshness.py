@@ -9,13 +9,14 @@ from calve.engine.signals.watermarks import moments_of
 from calve.server.dependencies import Json
 from calve.state.schema import captures, target_tables
 from calve.ui.views.captures.runs import run_of
+from calve.ui.views.tables.freshness import fresh_workflows
 
 _SHOWN = 25
 _NOBODY: Json = {"workflow_id": None, "instance_id": None, "is_backfill": False}
 
 
-def freshness(connection: Connection) -> Json:
-    """The tables that were written under captures, the stalest first."""
+def freshness(connection: Connection, now: int) -> Json:
+    """The tables that were written under captures, those that were not for longest first."""
     query = (
         select(target_tables.c.target, target_tables.c.landed_at, captures.c.run_ref)
         .join(captures, captures.c.id == target_tables.c.capture_id)
@@ -24,16 +25,20 @@ def freshness(connection: Connection) -> Json:
     )
     shown = connection.execute(query).all()
     complete = moments_of(connection, [row.target for row in shown])
+    writers = [_writer(row.run_ref) for row in shown]
+    known = {writer["workflow_id"] for writer in writers if writer["workflow_id"] is not None}
+    fresh = fresh_workflows(connection, sorted(known), now)
     return {
         "total": connection.execute(select(func.count()).select_from(target_tables)).scalar_one(),
         "tables": [
             {
                 "table": row.target,
                 "written_at": row.landed_at,
-                **_writer(row.run_ref),
+                **writer,
+                "freshness": found.to_json() if (found := fresh.get(writer["workflow_id"])) else None,
                 "valid_through": complete.get(row.target),
             }
-            for row in shown
+            for row, writer in zip(shown, writers, strict=True)
         ],
     }
 

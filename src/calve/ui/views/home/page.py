@@ -29,7 +29,7 @@ def home(orchestrator: Orchestrating, zone: Annotated[str, Cookie(alias=ZONE_COO
             "is_new": connection.execute(select(workflows.c.workflow_id).limit(1)).first() is None,
             "attention": attention(connection, now),
             "now": running_now(connection),
-            "freshness": freshness(connection),
+            "freshness": freshness(connection, now),
             "day": last_day(connection, now, zone),
             "command": "calve runs",
         }

@@ -42,6 +42,7 @@ def _fact(node: str, told: Freshness | None) -> Json:
         "href": table_address(name) if kind == Kind.TABLE else workflow_address(name),
         "status": status,
         "kind": kind,
+        "title": f"{kind} {name}",
         "note": _note(status, "" if told is None else told.why),
     }
 
