@@ -1,5 +1,7 @@
 // Live pages: at an event the page is asked for again, and its live parts that differ are put in place.
 const REST_MS = 300;
+// A page that is dear is asked for less often: one reader takes a sixth of a server at most.
+const REST_FOR_EACH = 5;
 const TICK_MS = 3000;
 
 function isBusy(element) {
@@ -49,16 +51,18 @@ function takeOver(fresh, enhance) {
 export function followChanges(enhance) {
   const address = document.body.dataset.events;
   if (!address) return;
-  let waiting = false, asking = false;
+  let waiting = false, asking = false, rest = REST_MS;
   async function refresh() {
     waiting = false;
     if (asking) return later();
     asking = true;
+    const begun = performance.now();
     try {
       const answer = await fetch(location.href, {headers: {accept: "text/html"}});
       if (answer.ok) takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"), enhance);
     } catch { /* the server is away: the stream comes back with it, and then the page is asked for again */ }
     asking = false;
+    rest = Math.max(REST_MS, REST_FOR_EACH * (performance.now() - begun));
     tick();
   }
   // What is told without an event, such as a progress, is looked at now and then while something runs.
@@ -69,7 +73,7 @@ export function followChanges(enhance) {
     if (beat) ticking = setTimeout(later, Number(beat.dataset.ticking) * 1000 || TICK_MS);
   }
   function later() {
-    if (!waiting) { waiting = true; setTimeout(refresh, REST_MS); }
+    if (!waiting) { waiting = true; setTimeout(refresh, rest); }
   }
   tick();
   const stream = new EventSource(address);
