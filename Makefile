@@ -30,7 +30,7 @@ test: install browser ## Check style, types and imports, and run all tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --cov --numprocesses auto --dist loadgroup
+	$(BIN)/pytest --cov --numprocesses auto --dist loadgroup --durations 20
 
 browser: ## Install Chromium for the tests in a browser, where the machine lets us.
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \

@@ -51,14 +51,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what their fixtures start, so that no mark can be forgotten.
 
-    With several processes, one of them runs all that needs Spark: a machine has room for one JVM.
+    With several processes, one of them runs all that shares the one Spark, and one all that starts a JVM of
+    its own and stops it again: a machine has room for these two.
     """
     for item in items:
+        fixtures = getattr(item, "fixturenames", ())
         for fixture, mark in MARKS_BY_FIXTURE.items():
-            if fixture in getattr(item, "fixturenames", ()):
+            if fixture in fixtures:
                 item.add_marker(mark)
         if any(item.get_closest_marker(mark) for mark in ("jvm", "rest")):
-            item.add_marker(pytest.mark.xdist_group("jvm"))
+            item.add_marker(pytest.mark.xdist_group("shared-jvm" if "spark" in fixtures else "own-jvm"))
 
 
 @pytest.fixture(autouse=True)
