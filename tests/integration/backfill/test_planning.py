@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from pyiceberg.types import StringType
 
 from calve.backfill.plan import Feeding
+from calve.backfill.statuses import BackfillStatus
 from calve.errors import CalveError
+from calve.steps.incremental.shared import ledger_of
+from support.backfill_states import set_status
 from support.backfill_world import World
 from support.engine_runs import flow
 
@@ -82,6 +86,23 @@ def test_a_diamond_is_planned_once_each_in_order(world: World) -> None:
 def test_a_range_without_data_is_warned_of(chain: World) -> None:
     plan = chain.plan("a", "2023-01-01", "2023-01-02")
     assert any("nothing to read" in warning for warning in plan.warnings)
+
+
+def test_definitions_that_are_younger_than_what_they_made_are_one_warning(chain: World) -> None:
+    ledger = ledger_of(chain.calve.settings)
+    ledger.capture("db.events", consumer="a/capture").commit()
+    ledger.capture("db.daily", consumer="b/capture").commit()
+    chain.merges("a", "events", "daily")
+    chain.merges("b", "daily", "agg", data_operations=["append", "overwrite", "delete"])
+    (warning,) = chain.plan().warnings
+    assert re.match(r"version 2 of 'a' \(.*\), version 2 of 'b' \(.*\) were pushed after history", warning)
+
+
+def test_a_backfill_that_goes_on_over_the_same_workflows_is_one_warning(chain: World) -> None:
+    other = chain.keep("a", "2024-01-01", "2024-01-02")
+    set_status(chain.calve.database, other, BackfillStatus.RUNNING, BackfillStatus.PAUSED)
+    (warning,) = chain.plan().warnings
+    assert warning.startswith(f"backfill {other.id} is paused on 'a', 'b' too")
 
 
 def test_rows_that_others_write_too_are_not_cleared(chain: World) -> None:

@@ -23,7 +23,7 @@ def with_cautions(ledger: Ledger, plan: Plan) -> Plan:
     for at, stage in enumerate(plan.stages):
         found += _about_feeding(stage, at)
         found += _about_targets(stage)
-        found += _about_logic(ledger, stage)
+    found += _about_logic(ledger, plan)
     found += _about_others(ledger, plan)
     return replace(plan, warnings=tuple(dict.fromkeys(found)))
 
@@ -45,11 +45,24 @@ def _about_targets(stage: StagePlan) -> list[str]:
     ]
 
 
-def _about_logic(ledger: Ledger, stage: StagePlan) -> list[str]:
-    """The workflow's definition is younger than what it made."""
+def _about_logic(ledger: Ledger, plan: Plan) -> list[str]:
+    """Definitions are younger than what they made."""
+    younger = [
+        f"version {stage.version} of '{stage.workflow_id}' ({to_iso(made)})"
+        for stage in plan.stages
+        if (made := _pushed_after(ledger, stage)) is not None
+    ]
+    if not younger:
+        return []
+    what = f"{', '.join(younger)} {'was' if len(younger) == 1 else 'were'} pushed"
+    return [f"{what} after history may have been processed first: results will be those of the new logic"]
+
+
+def _pushed_after(ledger: Ledger, stage: StagePlan) -> int | None:
+    """When the version of a stage was pushed, if its workflow had processed something before."""
     consumers = {consumer for source in stage.sources for consumer in source.consumers}
     if not consumers:
-        return []
+        return None
     first = select(func.min(captures.c.committed_at)).where(
         captures.c.consumer.in_(consumers), captures.c.status == Status.COMMITTED.value
     )
@@ -58,17 +71,17 @@ def _about_logic(ledger: Ledger, stage: StagePlan) -> list[str]:
     )
     with ledger.database.read() as connection:
         began, made = connection.execute(first).scalar(), connection.execute(pushed).scalar()
-    if began is None or made is None or made <= began:
-        return []
-    what = f"version {stage.version} of '{stage.workflow_id}' was pushed on {to_iso(made)}"
-    return [f"{what}, after history may have been processed first: results will be those of the new logic"]
+    return None if began is None or made is None or made <= began else int(made)
 
 
 def _about_others(ledger: Ledger, plan: Plan) -> list[str]:
     with ledger.database.read() as connection:
         others = live_stages(connection, 0, [stage.workflow_id for stage in plan.stages])
+    shared: dict[str, list[str]] = {}
+    for backfill, stage in others:
+        who = f"backfill {backfill.id} is {backfill.status.value.lower()}"
+        shared.setdefault(who, []).append(f"'{stage.plan.workflow_id}'")
     return [
-        f"backfill {backfill.id} is {backfill.status.value.lower()} on '{stage.plan.workflow_id}' too: "
-        "this one cannot start before it is over"
-        for backfill, stage in others
+        f"{who} on {', '.join(names)} too: this one cannot start before it is over"
+        for who, names in shared.items()
     ]
