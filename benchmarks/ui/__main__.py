@@ -44,7 +44,7 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else 140)
     scale = dataclasses.replace(Scale(), workflows=arguments.workflows, instances=arguments.instances)
     results: list[Result] = []
-    for kind in arguments.database or ["sqlite"]:
+    for kind in arguments.database or list(_STORES):
         with _folder(arguments.keep) as folder, open_store(_STORES[kind], folder) as store:
             for result in _measure(store, scale, arguments, console):
                 results.append(result)
