@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +39,9 @@ _numbers = itertools.count(1)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the seed of the property tests here, so that it can be printed."""
+    """Choose the seed of the property tests here, so that it can be printed; make JVMs quick to start."""
+    # For all JVMs that tests start, by whatever way: none lives long enough to be worth a better compiler.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
 
@@ -51,23 +54,19 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what their fixtures start, so that no mark can be forgotten.
 
-    With several processes, one of them runs all that shares the one Spark, and one all that starts a JVM of
-    its own and stops it again: a machine has room for these two.
+    With several processes, one of them runs all that needs Spark: a machine has room for one JVM.
     """
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
         for fixture, mark in MARKS_BY_FIXTURE.items():
-            if fixture in fixtures:
+            if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
         if any(item.get_closest_marker(mark) for mark in ("jvm", "rest")):
-            item.add_marker(pytest.mark.xdist_group("shared-jvm" if "spark" in fixtures else "own-jvm"))
+            item.add_marker(pytest.mark.xdist_group("jvm"))
 
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches a test."""
-    import os
-
     for name in list(os.environ):
         if name.startswith("CALVE_"):
             monkeypatch.delenv(name)
