@@ -19,9 +19,7 @@ from calve.state.database import Database
 if TYPE_CHECKING:
     from rich.console import Console
 
-_OlderThan = Annotated[
-    str, typer.Option(help="Instances that ended longer ago than this: 12h, 90d, 26w.", show_default="90d")
-]
+_OlderThan = Annotated[str, typer.Option(help="Instances that ended longer ago than this: 12h, 90d, 26w.")]
 _Keep = Annotated[int, typer.Option(help="The newest so many instances of each workflow stay.", min=1)]
 _Workflow = Annotated[
     str | None, typer.Option("--workflow", help="Only of this workflow.", autocompletion=workflow_ids)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from calve.cli import output
-from calve.cli.client import Client, Json, ServerOption, open_client
+from calve.cli.client import Json, ServerOption, open_client
 from calve.cli.completion import workflow_ids
+from calve.cli.paging import gather
 from calve.cli.step_tree import duration
 
 if TYPE_CHECKING:
@@ -40,21 +41,11 @@ def runs(
             summary = client.run_summary(workflow, instance)
             output.emit(summary, json_output, lambda console: _show_one(console, summary))
             return
-        found = _gather(client, workflow, status, limit)
+        # What is rare is found on one of many pages.
+        found = gather(
+            lambda count, cursor: client.list_runs(workflow, status, count, cursor), "runs", limit, _PAGE
+        )
     output.emit(found, json_output, lambda console: _show(console, found["runs"]))
-
-
-def _gather(client: Client, workflow: str | None, status: str | None, limit: int) -> Json:
-    """So many of the newest runs: what is rare is found on one of many pages."""
-    found: list[Json] = []
-    cursor: str | None = None
-    while len(found) < limit:
-        page = client.list_runs(workflow, status, min(_PAGE, limit - len(found)), cursor)
-        found += page["runs"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    return {"runs": found, "next_cursor": cursor}
 
 
 def _show_one(console: Console, summary: Json) -> None:

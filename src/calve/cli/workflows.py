@@ -9,6 +9,7 @@ import typer
 from calve.cli import output
 from calve.cli.client import Json, ServerOption, open_client
 from calve.cli.completion import WorkflowArgument
+from calve.cli.paging import gather
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,17 +29,11 @@ def list_workflows(
 
     Example: calve list orders
     """
-    found: list[Json] = []
     with open_client(server) as client:
-        cursor: str | None = None
-        while len(found) < limit:
-            page = client.list_workflows(search, cursor, min(_PAGE, limit - len(found)))
-            found += page["workflows"]
-            cursor = page["next_cursor"]
-            if cursor is None:
-                break
-    value = {"workflows": found, "next_cursor": cursor}
-    output.emit(value, json_output, lambda console: _show_list(console, found))
+        found = gather(
+            lambda count, cursor: client.list_workflows(search, cursor, count), "workflows", limit, _PAGE
+        )
+    output.emit(found, json_output, lambda console: _show_list(console, found["workflows"]))
 
 
 def show(

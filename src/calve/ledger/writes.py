@@ -6,6 +6,7 @@ process died before it could note anything here; here it stays when that snapsho
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
@@ -113,7 +114,7 @@ def note_landed(
     A second time changes nothing.
     """
     text = {} if text_hash is None else {"text_hash": text_hash}
-    connection.execute(
+    changed = connection.execute(
         update(capture_writes)
         .where(
             capture_writes.c.capture_id == capture_id,
@@ -121,21 +122,23 @@ def note_landed(
             capture_writes.c.landed_at.is_(None),
         )
         .values(snapshot_id=snapshot_id, landed_at=now_ms(), **text)
+        .returning(capture_writes.c.target)
     )
-    _settle_targets(connection, capture_id, statement)
+    _settle(connection, changed.scalars())
 
 
 def forget_landed(connection: Connection, capture_id: str, statements: str) -> None:
     """What statements of this prefix had written is gone: they have only begun, as far as is known here."""
-    connection.execute(
+    changed = connection.execute(
         update(capture_writes)
         .where(
             capture_writes.c.capture_id == capture_id,
             capture_writes.c.statement.startswith(statements, autoescape=True),
         )
         .values(snapshot_id=None, landed_at=None)
+        .returning(capture_writes.c.target)
     )
-    _settle_targets(connection, capture_id, statements)
+    _settle(connection, changed.scalars())
 
 
 def writes_of(connection: Connection, capture_id: str) -> tuple[Write, ...]:
@@ -148,13 +151,9 @@ def writes_of(connection: Connection, capture_id: str) -> tuple[Write, ...]:
     return tuple(Write(*row) for row in connection.execute(query))
 
 
-def _settle_targets(connection: Connection, capture_id: str, statements: str) -> None:
-    query = select(capture_writes.c.target).where(
-        capture_writes.c.capture_id == capture_id,
-        capture_writes.c.statement.startswith(statements, autoescape=True),
-    )
+def _settle(connection: Connection, changed: Iterable[str]) -> None:
     # In one order, so that no two wait for each other.
-    for target in sorted(set(connection.execute(query).scalars())):
+    for target in sorted(set(changed)):
         settle_target(connection, target)
 
 

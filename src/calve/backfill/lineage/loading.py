@@ -18,6 +18,7 @@ from calve.engine.catalog.templates import find_template
 from calve.errors import CalveError
 from calve.lake.catalogs import Lake
 from calve.settings import Settings
+from calve.state.batches import in_batches
 from calve.state.orchestration import job_templates, workflow_versions, workflows
 from calve.steps.templates import resolve
 from calve.workflow.definition import WorkflowDefinition
@@ -26,7 +27,6 @@ from calve.workflow.params import ParamDefinition
 
 #: What backfills push for themselves begins with it, and is no part of the lineage.
 BACKFILL_PREFIX = "backfill-"
-_BATCH = 500
 
 #: A version never changes, but a workflow may be deleted and pushed anew: then it was made at another time.
 _Key = tuple[str, int, int]
@@ -128,8 +128,7 @@ def _read(
 ) -> Iterator[WorkflowTables]:
     lake = Lake(settings)
     templates = _templates(connection)
-    for start in range(0, len(workflow_ids), _BATCH):
-        some = workflow_ids[start : start + _BATCH]
+    for some in in_batches(workflow_ids):
         for row in connection.execute(_DEFINITIONS.where(workflows.c.workflow_id.in_(some))).all():
             try:
                 workflow = WorkflowDefinition.model_validate_json(row.definition).workflow

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, or_, select
 
 from calve.engine.catalog.deletion import delete_runs
 from calve.engine.catalog.rows import find_locked
 from calve.engine.model.statuses import RunStatus
+from calve.state.batches import in_batches
 from calve.state.orchestration import runs, workflows
 
 #: So many instances are looked at in one piece.
 CHUNK = 100
-_AT_ONCE = 500
 _PAIRS = 100
 _COLUMNS = (
     runs.c.id, runs.c.workflow_id, runs.c.instance_id, runs.c.run_id, runs.c.status, runs.c.blocking,
     runs.c.inline, runs.c.parent_run, runs.c.ended_at,
 )  # fmt: skip
 _Name = tuple[str, int]
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def prune_piece(
     going = [tree for tree in trees if all(_may_go(row, retention) for row in tree)]
     found = [row for tree in going for row in tree]
     if not is_trial:
-        for some in _slices([row.id for row in found]):
+        for some in in_batches([row.id for row in found]):
             delete_runs(connection, some)
     places = tuple(RunPlace(row.workflow_id, row.instance_id, row.run_id) for row in found)
     return Piece(len(going), places, looked_at[-1].id + 1 if len(looked_at) == CHUNK else None)
@@ -114,7 +113,7 @@ def _trees(connection: Connection, instances: Sequence[Row[Any]]) -> list[list[R
 
 def _called(connection: Connection, parents: Sequence[int]) -> list[Row[Any]]:
     query: Select[Any] = select(*_COLUMNS).where(runs.c.parent_run.is_not(None))
-    found = (connection.execute(query.where(runs.c.parent_run.in_(some))) for some in _slices(parents))
+    found = (connection.execute(query.where(runs.c.parent_run.in_(some))) for some in in_batches(parents))
     return [row for rows in found for row in rows]
 
 
@@ -122,7 +121,8 @@ def _runs_of(connection: Connection, names: Sequence[_Name]) -> list[Row[Any]]:
     query: Select[Any] = select(*_COLUMNS)
     # One by one: of a list of pairs, SQLite would read the whole index.
     found = (
-        connection.execute(query.where(or_(*(_is(name) for name in some)))) for some in _slices(names, _PAIRS)
+        connection.execute(query.where(or_(*(_is(name) for name in some))))
+        for some in in_batches(names, _PAIRS)
     )
     return [row for rows in found for row in rows]
 
@@ -138,7 +138,3 @@ def _name(row: Row[Any]) -> _Name:
 def _may_go(row: Row[Any], retention: Retention) -> bool:
     is_over = RunStatus(row.status).is_terminal and not row.blocking
     return is_over and row.ended_at is not None and row.ended_at < retention.before_ms
-
-
-def _slices(all_of_them: Sequence[_T], size: int = _AT_ONCE) -> Iterable[Sequence[_T]]:
-    return (all_of_them[at : at + size] for at in range(0, len(all_of_them), size))

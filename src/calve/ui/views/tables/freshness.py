@@ -18,13 +18,13 @@ from sqlalchemy import Connection, Row, Select, and_, select
 from calve.engine.model.statuses import RunStatus
 from calve.engine.triggers.tables.decision import What
 from calve.engine.triggers.tables.rows import read_incremental_trigger
+from calve.state.batches import in_batches
 from calve.state.orchestration import incremental_triggers, runs, time_triggers, workflows
 from calve.ui.formats import duration
 
 #: What is due may be so late before it counts as late.
 GRACE_MS = 3_600_000
 _ORDER = ("NONE", "FRESH", "STALE", "LATE")
-_AT_ONCE = 500
 _WORDS = {
     RunStatus.CREATED: "is queued",
     RunStatus.IN_PROGRESS: "is in progress",
@@ -68,10 +68,10 @@ def worst(found: Iterable[Freshness]) -> Freshness:
 
 
 def fresh_workflows(connection: Connection, ids: Sequence[str], now: int) -> dict[str, Freshness]:
-    """How fresh each of some workflows is; three queries for up to 500 of them."""
+    """How fresh each of some workflows is; three queries for a batch of them."""
     found: dict[str, Freshness] = {}
-    for start in range(0, len(ids), _AT_ONCE):
-        found |= _fresh(connection, ids[start : start + _AT_ONCE], now)
+    for some in in_batches(ids):
+        found |= _fresh(connection, some, now)
     return found
 
 
