@@ -70,7 +70,7 @@ class Killer:
         child = int(self._server.stdout.readline())
         ended, _, _ = select.select([self._server.stdout], [], [], seconds)
         if not ended:
-            # The server has not reaped it, so the number is still this child's.
+            # The server reaps it only before the next command: the number is still this child's.
             os.kill(child, signal.SIGKILL)
         assert self._server.stdout.readline() == "ended\n"
 
@@ -90,14 +90,19 @@ def serve() -> None:
     """In the server: fork a child for each command line, and say when it has ended."""
     for module in _NEEDED:
         importlib.import_module(module)
+    unreaped: int | None = None
     for line in sys.stdin:
+        if unreaped is not None:
+            os.waitpid(unreaped, 0)
         output, *arguments = json.loads(line)
         child = os.fork()
         if child == 0:
             _run_command(arguments, Path(output))
             os._exit(0)
         print(child, flush=True)
-        os.waitpid(child, 0)
+        # Seen to end, but not reaped: its number must stay its own as long as it may be killed.
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        unreaped = child
         print("ended", flush=True)
 
 
