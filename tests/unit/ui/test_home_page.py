@@ -21,6 +21,7 @@ from calve.state.orchestration import incremental_triggers, workflows
 from calve.state.schema import capture_writes, captures
 from calve.ui.formats import duration
 from calve.ui.views.home import day as home_day
+from calve.ui.views.home import failures
 from calve.ui.views.home.page import home as home_view
 from support.backfill_states import branch_state, enter, keep_plan, set_status
 from support.engine_rows import add_run, add_step, push_jobs, set_run, start
@@ -80,12 +81,26 @@ def test_a_workflow_whose_newest_instance_failed_is_told_with_its_reason(
 
 @pytest.mark.usefixtures("alive")
 def test_many_failures_are_cut_short_with_the_way_to_all(database: Database, twins: TestClient) -> None:
+    now = now_ms()
     for number in range(20):
         push_jobs(database, f"w{number}", "a")
-        run(database, f"w{number}", "TIMED_OUT")
-    lines = twins.get("/home").json()["attention"]
-    assert len(lines) == 13
-    assert lines[-1]["href"] == "/workflows?state=failed"
+        run(database, f"w{number}", "TIMED_OUT", ended_at=now - number)
+    *lines, rest = twins.get("/home").json()["attention"]
+    assert [line["what"] for line in lines] == [f"w{number}" for number in range(12)]
+    assert rest["href"] == "/workflows?state=failed"
+
+
+@pytest.mark.usefixtures("alive")
+def test_an_old_failure_is_told_however_many_were_mended_since(
+    database: Database, twins: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "_LOOK_BACK", 2)
+    for name in ("bad", "mended"):
+        push_jobs(database, name, "a")
+    run(database, "bad", "FAILED", ended_at=now_ms() - 1000 * HOUR)
+    for status in ("FAILED", "TIMED_OUT", "FAILED", "SUCCEEDED"):
+        run(database, "mended", status)
+    assert [line["what"] for line in twins.get("/home").json()["attention"]] == ["bad"]
 
 
 @pytest.mark.usefixtures("alive")
@@ -280,7 +295,7 @@ def run(database: Database, workflow_id: str, status: str, **columns: object) ->
     key = start(database, workflow_id).run
     ended = None if status in ("CREATED", "IN_PROGRESS") else now_ms()
     times = {"created_at": now_ms() - 1000, "started_at": now_ms() - 900, "ended_at": ended}
-    set_run(database, key, status=status, ready=False, **times, **columns)
+    set_run(database, key, status=status, ready=False, **(times | columns))
     return key
 
 

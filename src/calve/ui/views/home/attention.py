@@ -7,14 +7,10 @@ from sqlalchemy import Connection
 from calve.engine.core.lease import any_engine_alive
 from calve.server.dependencies import Json
 from calve.ui.views.home.backfills import waiting_backfills
-from calve.ui.views.home.failures import (
-    blocked_workflows,
-    failed_workflows,
-    paused_steps,
-    paused_workflows,
-)
+from calve.ui.views.home.failures import blocked_workflows, failed_workflows
 from calve.ui.views.home.late import late_consumers
 from calve.ui.views.home.line import line
+from calve.ui.views.home.paused import paused_steps, paused_workflows
 
 
 def attention(connection: Connection, now: int) -> list[Json]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Row, ScalarSelect, bindparam, literal, select
+from sqlalchemy import BindParameter, Connection, Row, ScalarSelect, Subquery, bindparam, select
 
 from calve.backfill.lineage.loading import BACKFILL_PREFIX
 from calve.engine.model.statuses import FAILED, RunStatus
 from calve.engine.views.documents import load_map
 from calve.server.dependencies import Json
 from calve.state.orchestration import runs, steps, workflows
-from calve.ui.addresses import run_address, workflow_address
+from calve.ui.addresses import run_address
 from calve.ui.views.home.line import LINES_LIMIT, line
 
 _COLUMNS = (
     runs.c.id, runs.c.workflow_id, runs.c.instance_id, runs.c.status, runs.c.error, runs.c.ended_at,
 )  # fmt: skip
 _TROUBLE = [RunStatus.FAILED.value, RunStatus.TIMED_OUT.value]
+#: Among so many of the last failures those that still matter are looked for first.
+_LOOK_BACK = 500
 
 
 def blocked_workflows(connection: Connection) -> list[Json]:
@@ -45,15 +47,7 @@ def blocked_workflows(connection: Connection) -> list[Json]:
 
 def failed_workflows(connection: Connection, but_not: Collection[str]) -> list[Json]:
     """Workflows whose newest instance went wrong, the latest first; those of backfills are told elsewhere."""
-    # Workflow by workflow into the small index of what failed: there are far fewer workflows than failures.
-    found = select(_newest_if_failed().label("run")).select_from(workflows).subquery()
-    own = runs.c.workflow_id.startswith(BACKFILL_PREFIX, autoescape=True)
-    query = (
-        select(*_COLUMNS)
-        .select_from(found.join(runs, runs.c.id == found.c.run))
-        .where(~own, runs.c.workflow_id.not_in(list(but_not)))
-    )
-    rows = connection.execute(query.order_by(runs.c.ended_at.desc()).limit(LINES_LIMIT + 1)).all()
+    rows = _newest_and_failed(connection, but_not)
     reasons = _reasons(connection, rows[:LINES_LIMIT])
     lines = [
         line(
@@ -69,74 +63,53 @@ def failed_workflows(connection: Connection, but_not: Collection[str]) -> list[J
     return [*lines, _more()] if len(rows) > LINES_LIMIT else lines
 
 
-def paused_workflows(connection: Connection) -> list[Json]:
-    """Workflows that are paused while instances of theirs are in the queue."""
-    queued = (
-        select(runs.c.created_at)
+def _newest_and_failed(connection: Connection, but_not: Collection[str]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The runs that went wrong and are the newest of their workflows; one more than is shown."""
+    query = (
+        select(*_COLUMNS)
         .where(
-            runs.c.workflow_id == workflows.c.workflow_id,
-            runs.c.status == literal(RunStatus.CREATED.value, literal_execute=True),
+            runs.c.latest,
+            ~runs.c.workflow_id.startswith(BACKFILL_PREFIX, autoescape=True),
+            runs.c.workflow_id.not_in(list(but_not)),
         )
-        .order_by(runs.c.instance_id)
-        .limit(1)
-        .scalar_subquery()
+        .order_by(runs.c.ended_at.desc())
+        .limit(LINES_LIMIT + 1)
     )
-    some = select(workflows.c.workflow_id, queued.label("since")).where(workflows.c.paused).subquery()
-    query = select(some).where(some.c.since.is_not(None)).order_by(some.c.since).limit(LINES_LIMIT)
-    return [
-        line(
-            "PAUSED",
-            row.workflow_id,
-            "The workflow is paused, and instances of it are queued: none begins before it is resumed.",
-            since=row.since,
-            href=workflow_address(row.workflow_id),
-            act="Workflow",
-            command=f"calve resume {row.workflow_id}",
-        )
-        for row in connection.execute(query)
-    ]
+    some = _last_failures()
+    newest = select(workflows.c.latest_instance_id).where(workflows.c.workflow_id == runs.c.workflow_id)
+    among_last = query.where(runs.c.id.in_(select(some.c.id)), runs.c.instance_id == newest.scalar_subquery())
+    rows = connection.execute(among_last).all()
+    if len(rows) > LINES_LIMIT:
+        return rows
+    # Old failures may outnumber workflows by far, so these are looked up workflow by workflow.
+    found = select(_newest_if_failed().label("run")).select_from(workflows).subquery()
+    return connection.execute(query.select_from(found.join(runs, runs.c.id == found.c.run))).all()
 
 
-def paused_steps(connection: Connection) -> list[Json]:
-    """Steps that a breakpoint holds."""
-    held = (
-        select(steps.c.run, steps.c.step_id)
-        .where(steps.c.status == literal("PAUSED", literal_execute=True))
-        .limit(LINES_LIMIT)
-        .subquery()
-    )
-    query = select(
-        held.c.step_id, runs.c.workflow_id, runs.c.instance_id, runs.c.paused, runs.c.created_at
-    ).join(runs, runs.c.id == held.c.run)
-    return [
-        line(
-            "PAUSED",
-            row.workflow_id,
-            f"Step '{row.step_id}' of instance {row.instance_id} is held by "
-            + ("a pause of the instance." if row.paused else "a breakpoint."),
-            since=row.created_at,
-            href=run_address(row.workflow_id, row.instance_id),
-            act=f"Instance {row.instance_id}",
-        )
-        for row in connection.execute(query)
-    ]
+def _last_failures() -> Subquery:
+    """The failures that ended last, of whatever instances."""
+    query = select(runs.c.id).where(runs.c.status.in_(_trouble()))
+    return query.order_by(runs.c.ended_at.desc()).limit(_LOOK_BACK).subquery()
 
 
 def _newest_if_failed() -> ScalarSelect[int]:
     """The newest run of the newest instance of a workflow, if it went wrong."""
-    # The statuses stand in the text of the statement as in the partial index, so that it serves.
-    trouble: BindParameter[list[str]] = bindparam("trouble", _TROUBLE, expanding=True, literal_execute=True)
     return (
         select(runs.c.id)
         .where(
             runs.c.workflow_id == workflows.c.workflow_id,
             runs.c.instance_id == workflows.c.latest_instance_id,
-            runs.c.status.in_(trouble),
+            runs.c.status.in_(_trouble()),
             runs.c.latest,
         )
         .limit(1)
         .scalar_subquery()
     )
+
+
+def _trouble() -> BindParameter[list[str]]:
+    """Statuses that stand in the text of a statement as in the partial indexes, so that these serve."""
+    return bindparam("trouble", _TROUBLE, expanding=True, literal_execute=True)
 
 
 def _ended(row: Row[*tuple[Any, ...]]) -> str:
@@ -157,8 +130,11 @@ def _more() -> Json:
 def _reasons(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> dict[int, str]:
     """Why each run failed: by its own error, else by that of a step."""
     known = {row.id: str(load_map(row.error).get("message") or "") for row in rows}
+    untold = [run for run, text in known.items() if not text]
+    if not untold:
+        return known
     query = select(steps.c.run, steps.c.step_id, steps.c.error).where(
-        steps.c.run.in_([run for run, text in known.items() if not text]),
+        steps.c.run.in_(untold),
         steps.c.status.in_([status.value for status in FAILED]),
     )
     for step in connection.execute(query.order_by(steps.c.run, steps.c.created_at)):
