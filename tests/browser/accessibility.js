@@ -24,8 +24,12 @@
   }
   for (const element of document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")) {
     if (isShown(element) && !nameOf(element)) say(element, "without a name");
-    // Hundreds of stops in a picture help nobody, if what it links to is listed elsewhere.
-    if (element.tabIndex < 0 && isShown(element) && !element.closest("svg[data-listed]")) say(element, "cannot be reached with the keyboard");
+    // Hundreds of stops in a picture help nobody, if what it links to is listed elsewhere; in a grid, arrows go on.
+    if (element.tabIndex < 0 && isShown(element) && !element.closest("svg[data-listed], [role=grid]")) say(element, "cannot be reached with the keyboard");
+  }
+  for (const element of document.querySelectorAll("[role=grid]")) {
+    if (element.querySelectorAll("a[tabindex='0']").length !== 1) say(element, "a grid without its one stop");
+    if (!nameOf(element)) say(element, "a grid without a name");
   }
   for (const element of document.querySelectorAll("img:not([alt])")) say(element, "an image without alt");
   for (const element of document.querySelectorAll("svg[role=img]:not([aria-label])")) say(element, "a picture without a name");

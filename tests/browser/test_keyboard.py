@@ -135,3 +135,25 @@ def test_what_is_folded_opens_and_closes_by_keys(page: Page, site: Site, tmp_pat
     expect(page.locator("details[open]")).to_contain_text("RUN_DATE")
     page.keyboard.press("Space")
     expect(page.locator("details[open]")).to_have_count(0)
+
+
+def test_a_grid_is_one_stop_and_arrows_go_about_in_it(page: Page, site: Site, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    for _ in range(2):
+        fail(site, tmp_path / "answer")
+    page.goto("/workflows/import_titles")
+    tab_to(page, "2")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(FOCUSED)["name"] == "2", "there is nothing before it"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    cell = page.evaluate(FOCUSED)
+    assert "fetch" in cell["name"], cell
+    assert cell["isShown"], cell
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('[data-grid]')") is None
+    tab_to(page, cell["name"], most=1, key="Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text("fetch")
+    assert "/instances/1/" in page.url

@@ -28,10 +28,14 @@ function focusAgain(part, last) {
   next?.focus({preventScroll: true});
 }
 
+// Parts as the server last sent them: what is shown has been touched since.
+const sent = new Map();
+
 function takeOver(fresh, enhance) {
   for (const part of fresh.querySelectorAll("[data-live][id]")) {
-    const shown = document.getElementById(part.id);
-    if (!shown || shown.outerHTML === part.outerHTML || isBusy(shown)) continue;
+    const shown = document.getElementById(part.id), text = part.outerHTML;
+    if (!shown || sent.get(part.id) === text || isBusy(shown)) continue;
+    sent.set(part.id, text);
     // A part that keeps itself current, such as a log, stays as long as it is about the same.
     if (shown.dataset.keep && shown.dataset.keep === part.dataset.keep) continue;
     const open = new Set([...shown.querySelectorAll("details[open][id]")].map((one) => one.id));

@@ -2,6 +2,7 @@
 import {keepTimesCurrent, offerOwnZone} from "./times.js";
 import {followChanges} from "./live.js";
 import {followLogs} from "./logs.js";
+import {walkGrids} from "./grids.js";
 
 function offerCopies(root) {
   for (const button of root.querySelectorAll("[data-copy]")) {
@@ -17,6 +18,7 @@ function offerCopies(root) {
 function enhance(root) {
   offerCopies(root);
   followLogs(root);
+  walkGrids(root);
 }
 
 enhance(document);
