@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches a test."""
     for name in list(os.environ):
-        if name.startswith("CALVE_"):
+        if name.startswith("CALVE_") or name == "COLUMNS":
             monkeypatch.delenv(name)
 
 

@@ -176,7 +176,7 @@ def _show_changes(console: Console, found: Changes) -> None:
         [f"range of {name}", f"{bounds.lower} … {bounds.upper} ({bounds.exactness.value})"]
         for name, bounds in found.ranges.items()
     ]
-    console.print(output.table(None, ["what", "found"], rows))
+    console.print(output.table(["what", "found"], rows))
     for warning in found.warnings:
         console.print(f"warning: {warning}", markup=False)
 

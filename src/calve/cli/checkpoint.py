@@ -94,6 +94,4 @@ def _emit(found: Sequence[Checkpoint], json_output: bool) -> None:
         for x in shown
     ]
     table = output.table
-    output.emit(
-        {"checkpoints": shown}, json_output, lambda console: console.print(table(None, _COLUMNS, rows))
-    )
+    output.emit({"checkpoints": shown}, json_output, lambda console: console.print(table(_COLUMNS, rows)))

@@ -31,7 +31,7 @@ def lag(
 
 def _show(console: Console, shown: list[dict[str, Any]]) -> None:
     rows = [[*(x[key] for key in _KEYS), len(x["open_captures"]), x["gaps"]] for x in shown]
-    console.print(output.table(None, _COLUMNS, rows))
+    console.print(output.table(_COLUMNS, rows))
     for x in shown:
         if x["error"] is not None:
             console.print(f"{x['consumer']}: {x['error']['message']}. {x['error']['remedy']}", markup=False)

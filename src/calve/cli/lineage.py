@@ -59,7 +59,7 @@ def _show(console: Console, found: Json) -> None:
             [f"{one['target_table']}.{one['target_column']}", f"{one['source_table']}.{one['source_column']}"]
             for one in found["columns"]
         ]
-        console.print(output.table(None, ["column", "made from"], rows))
+        console.print(output.table(["column", "made from"], rows))
     _show_unknown(console, found["unknown"])
 
 
@@ -73,7 +73,7 @@ def _show_all(console: Console, found: Json) -> None:
         [node["name"], *("\n".join(edges[node["id"], kind]) or None for kind in ("reads", "writes", "calls"))]
         for node in workflows
     ]
-    console.print(output.table(None, ["workflow", "reads", "writes", "calls"], rows))
+    console.print(output.table(["workflow", "reads", "writes", "calls"], rows))
     for group in found["cycles"]:
         console.print(f"made from each other: {', '.join(group)}", markup=False)
     _show_unknown(console, {node["name"]: node["unknown"] for node in workflows})

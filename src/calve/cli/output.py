@@ -6,6 +6,7 @@ Results go to stdout. Errors go to stderr, and with `--json` as an object to std
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,10 @@ from calve.errors import CalveError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
+#: Wider than any row of a table.
+_ENDLESS = 10_000
 JSON_FLAG = "--json"
 JsonOption = Annotated[bool, typer.Option(JSON_FLAG, help="Print one JSON object, for programs.")]
 
@@ -26,9 +30,17 @@ def emit(value: Mapping[str, Any], json_output: bool, render: Callable[[Console]
     if json_output:
         emit_json(value)
         return
+    render(make_console())
+
+
+def make_console(*, stderr: bool = False, quiet: bool = False) -> Console:
+    """A console for people; where it is no terminal, each row of a table is one line, to be searched."""
     from rich.console import Console
 
-    render(Console(soft_wrap=True, highlight=False))
+    console = Console(stderr=stderr, quiet=quiet, soft_wrap=True, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _ENDLESS
+    return console
 
 
 def emit_json(value: Mapping[str, Any]) -> None:
@@ -41,10 +53,9 @@ def emit_error(error: CalveError, json_output: bool) -> int:
     if json_output:
         emit_json(error.to_json())
         return error.exit_code
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console = make_console(stderr=True)
     # An error that stands for several, such as all that is wrong with a definition, is shown as these.
     for one in getattr(error, "problems", ()) or (error,):
         console.print(Text.assemble(("error: ", "bold red"), (one.message, "red"), f" [{one.code}]"))
@@ -61,13 +72,13 @@ def moment(timestamp_ms: int | None) -> str | None:
     return datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def table(title: str | None, columns: list[str], rows: list[list[object]]) -> Any:
-    """A plain table for people: None is shown as a dash."""
+def table(columns: list[str], rows: list[list[object]]) -> Table:
+    """A plain table for people, as narrow as it can be: None is shown as a dash."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    made = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False)
     for column in columns:
         made.add_column(column, overflow="fold")
     for row in rows:

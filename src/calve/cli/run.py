@@ -110,9 +110,7 @@ def _said(started: Json, waiting: bool) -> str:
 
 
 def _wait(client: Client, place: tuple[str, int, str], quiet: bool) -> Json:
-    from rich.console import Console
-
-    console = Console(quiet=quiet, soft_wrap=True, highlight=False)
+    console = output.make_console(quiet=quiet)
     with engine_for(client) as is_own:
         try:
             return follow_run(console, client.watch_run(*place))

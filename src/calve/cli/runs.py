@@ -62,7 +62,7 @@ def _show(console: Console, found: list[Json]) -> None:
     if not found:
         console.print("no runs")
         return
-    made = output.table(None, ["workflow", "instance", "run", "status", "by", "created", "took"], [])
+    made = output.table(["workflow", "instance", "run", "status", "by", "created", "took"], [])
     for one in found:
         made.add_row(
             one["workflow_id"],

@@ -36,7 +36,7 @@ def _show(console: Console, shown: list[dict[str, Any]]) -> None:
         console.print("nothing was measured: give the capture step `compare_lookback`, and let it run")
         return
     rows = [[x["consumer"], x["captures"], *_part(x, "records"), *_part(x, "bytes")] for x in measured]
-    console.print(output.table(None, _COLUMNS, rows))
+    console.print(output.table(_COLUMNS, rows))
 
 
 def _part(found: dict[str, Any], kind: str) -> tuple[int, int, str]:

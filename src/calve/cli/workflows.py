@@ -68,7 +68,7 @@ def _show_list(console: Console, found: list[Json]) -> None:
         for one in found
     ]
     columns = ["workflow", "active", "latest", "owner", "instance", "status", "created"]
-    console.print(output.table(None, columns, rows))
+    console.print(output.table(columns, rows))
 
 
 def _owner(owner: object) -> object:

@@ -278,10 +278,7 @@ def test_a_state_that_does_not_answer_is_exit_3(
     assert (code, error["code"]) == (3, "STATE_UNREACHABLE")
 
 
-def test_people_get_words(
-    ledger: Ledger, table: Table, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_people_get_words(ledger: Ledger, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
     append(table, 1)
     capture = ledger.capture("db.t", consumer="c")
     commands = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from calve.cli import output
 from calve.cli.backfill.view import stage_line, status_view
 from calve.cli.client import Client, Json
 
@@ -14,9 +15,7 @@ _GOES_ON = ("RUNNING",)
 
 def follow(client: Client, backfill_id: int, quiet: bool) -> Json:
     """Show the backfill as it changes; how it stood last. Live on a terminal, line by line elsewhere."""
-    from rich.console import Console
-
-    console = Console(quiet=quiet, soft_wrap=True, highlight=False)
+    console = output.make_console(quiet=quiet)
     if quiet or not console.is_terminal:
         return _follow_lines(client, backfill_id, console)
     from rich.live import Live

@@ -26,7 +26,7 @@ def list_table(found: list[Json]) -> Any:
         [x["backfill_id"], x["workflow_id"], x["from"], x["to"], x["status"], x["author"], x["reason"]]
         for x in found
     ]
-    return output.table(None, ["id", "workflow", "from", "to", "status", "by", "reason"], rows)
+    return output.table(["id", "workflow", "from", "to", "status", "by", "reason"], rows)
 
 
 def status_view(found: Json) -> Any:
