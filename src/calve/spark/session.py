@@ -16,6 +16,7 @@ from calve import logs
 from calve.errors import CalveError, FailedError, UnreachableError, UsageError
 from calve.spark.conf import spark_conf
 from calve.spark.java import Java, find_java
+from calve.spark.packages import announce_download, fetching
 from calve.spark.properties import to_properties
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def start_context(java: Java, conf: dict[str, str], output: Path) -> Any:
     announce_download(conf)
     launch: Any = java_gateway.launch_gateway
     try:
-        with _submit_arguments(conf), output.open("ab") as stream:
+        with fetching(conf), _submit_arguments(conf), output.open("ab") as stream:
             gateway = launch(None, {"stdout": stream, "stderr": stream})
     except PySparkRuntimeError as error:
         raise _start_failure(output) from error
@@ -122,25 +123,6 @@ def _submit_arguments(conf: dict[str, str]) -> Iterator[None]:
                 del os.environ["PYSPARK_SUBMIT_ARGS"]
             else:
                 os.environ["PYSPARK_SUBMIT_ARGS"] = before
-
-
-def announce_download(conf: dict[str, str]) -> None:
-    """Say so if this start of Spark has to fetch something: it takes a while."""
-    jars = Path(conf["spark.jars.ivy"]) / "jars"
-    missing = [
-        name
-        for name in filter(None, conf["spark.jars.packages"].split(","))
-        if not (jars / _jar(name)).exists()
-    ]
-    if missing:
-        names = ", ".join(name.split(":")[1] for name in missing)
-        logs.notice(f"calve: fetching {names} for Spark, this once; it may take a minute …")
-
-
-def _jar(package: str) -> str:
-    """The name that Ivy gives to the jar of `group:artifact:version`."""
-    group, artifact, version = package.split(":")[:3]
-    return f"{group}_{artifact}-{version}.jar"
 
 
 def _start_failure(output: Path) -> CalveError:

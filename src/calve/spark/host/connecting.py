@@ -13,6 +13,7 @@ from calve.errors import CalveError, FailedError, UnreachableError, UsageError
 from calve.spark.files import read_json
 from calve.spark.host.folder import HostFolder, HostRecord, Registration
 from calve.spark.host.preparing import prepare_host
+from calve.spark.packages import announce_download
 
 if TYPE_CHECKING:
     from calve.settings import Settings
@@ -48,8 +49,6 @@ def connect(folder: HostFolder, attempt: str, say: Callable[[str], None]) -> tup
 
 
 def _announce(folder: HostFolder, say: Callable[[str], None]) -> None:
-    from calve.spark.session import announce_download
-
     say("starting Spark …")
     announce_download(dict(folder.read_launch().conf))
 
