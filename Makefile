@@ -6,11 +6,14 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 BENCH_VENV  := .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
+# One more than there are cores: tests that start a JVM wait more than they work.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 7) + 1)')
+PYTEST  := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup --durations 20
 # What a fast run leaves out.
 SERVERS := jvm or postgres or rest or s3
 
 .DEFAULT_GOAL := help
-.PHONY: help install browser test test-fast docs screenshots demo bench-capture bench-engine bench-playback bench-backfill bench-ui clean
+.PHONY: help install browser test coverage test-fast docs screenshots demo bench-capture bench-engine bench-playback bench-backfill bench-ui clean
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"
@@ -30,7 +33,10 @@ test: install browser ## Check style, types and imports, and run all tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --cov --numprocesses auto --dist loadgroup --durations 20
+	$(PYTEST)
+
+coverage: install browser ## Run all tests, and show the lines that none of them reaches.
+	$(PYTEST) --cov
 
 browser: ## Install Chromium for the tests in a browser, where the machine lets us.
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \

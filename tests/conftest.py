@@ -54,13 +54,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what their fixtures start, so that no mark can be forgotten.
 
-    With several processes, one of them runs all that needs Spark: a machine has room for one JVM.
+    With several processes, one of them has the Spark of the run, and one runs the tests that start JVMs of
+    their own: these wait more than they work, and no more than two JVMs of tests are there at a time.
     """
     for item in items:
         for fixture, mark in MARKS_BY_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
-        if any(item.get_closest_marker(mark) for mark in ("jvm", "rest")):
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        elif item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.xdist_group("jvm"))
 
 
