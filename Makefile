@@ -9,6 +9,8 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 # One more than there are cores: tests that start a JVM wait more than they work.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 7) + 1)')
 PYTEST  := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadgroup --durations 20
+# Tests start Calve hundreds of times: without its bytecode, it would be compiled each time.
+unexport PYTHONDONTWRITEBYTECODE
 # What a fast run leaves out.
 SERVERS := jvm or postgres or rest or s3
 
