@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 log = logs.get_logger(__name__)
 
-_UNRESOLVED = re.compile(r"unresolved dependency: ([^\s:]+)")
+#: A jar of which there is no news, or whose download broke off.
+_UNFETCHED = re.compile(r"(?:unresolved dependency|download failed): ([^\s:!]+)")
+_ATTEMPTS = 3
 _FAILURE = re.compile(r"^(?:Error: |Exception in thread |.*(?:Exception|Error): ).*$", re.MULTILINE)
 
 
@@ -90,22 +92,36 @@ def start_context(java: Java, conf: dict[str, str], output: Path) -> Any:
 
     Raises `UnreachableError` JARS_UNREACHABLE, `FailedError` SPARK_FAILED.
     """
-    from pyspark import SparkConf, SparkContext, java_gateway
-    from pyspark.errors import PySparkRuntimeError
+    from pyspark import SparkConf, SparkContext
 
     log.info("starting Spark", java=str(java.home), version=java.version, origin=java.origin)
     os.environ["JAVA_HOME"] = str(java.home)
     # Python workers must be the Python of the driver, whatever is first on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     announce_download(conf)
-    launch: Any = java_gateway.launch_gateway
-    try:
-        with fetching(conf), _submit_arguments(conf), output.open("ab") as stream:
-            gateway = launch(None, {"stdout": stream, "stderr": stream})
-    except PySparkRuntimeError as error:
-        raise _start_failure(output) from error
+    gateway = launch_jvm(conf, output)
     SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())), gateway=gateway)
     return gateway.proc
+
+
+def launch_jvm(conf: dict[str, str], output: Path) -> Any:
+    """The gateway of a new JVM. Downloads break off now and then: what is not there yet is fetched again."""
+    from pyspark import java_gateway
+    from pyspark.errors import PySparkRuntimeError
+
+    launch: Any = java_gateway.launch_gateway
+    for attempt in range(1, _ATTEMPTS + 1):
+        with output.open("ab") as stream:
+            begin = stream.tell()
+            try:
+                with fetching(conf), _submit_arguments(conf):
+                    return launch(None, {"stdout": stream, "stderr": stream})
+            except PySparkRuntimeError as error:
+                failure = _start_failure(output, begin)
+                if attempt == _ATTEMPTS or not isinstance(failure, UnreachableError):
+                    raise failure from error
+                log.warning("a jar could not be fetched, trying again", why=failure.message, attempt=attempt)
+    raise AssertionError("the last attempt gives or raises")
 
 
 @contextmanager
@@ -125,12 +141,13 @@ def _submit_arguments(conf: dict[str, str]) -> Iterator[None]:
                 os.environ["PYSPARK_SUBMIT_ARGS"] = before
 
 
-def _start_failure(output: Path) -> CalveError:
-    text = output.read_text(encoding="utf-8", errors="replace")
-    if unresolved := _UNRESOLVED.search(text):
+def _start_failure(output: Path, begin: int) -> CalveError:
+    """What went wrong, by what the JVM has printed from a place in its output on."""
+    text = output.read_bytes()[begin:].decode("utf-8", "replace")
+    if unfetched := _UNFETCHED.search(text):
         return UnreachableError(
             "JARS_UNREACHABLE",
-            f"Spark needs {unresolved[1]}, which could not be fetched",
+            f"Spark needs {unfetched[1]}, which could not be fetched",
             f"connect to the network for the first start, or set spark.jars; details are in {output}",
         )
     failure = _FAILURE.search(text)
