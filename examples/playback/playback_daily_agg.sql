@@ -1,4 +1,4 @@
--- Stage 2 with a lookback window: the aggregates of the past days, made anew.
+-- Stage 2 with a lookback window: the aggregates of the past days, rebuilt.
 INSERT OVERWRITE playback.playback_daily_agg_table
 SELECT * FROM (
 ${agg_query}

@@ -27,6 +27,6 @@ CREATE TABLE IF NOT EXISTS playback.ips_playback_daily_agg_table (
   plays BIGINT, completed_plays BIGINT, watch_s BIGINT, rebuffers BIGINT, max_bitrate_kbps INT,
   first_play_at TIMESTAMP, last_play_at TIMESTAMP, viewers BINARY
 ) USING iceberg PARTITIONED BY (event_day)
--- Few groups of many days change: they are marked and written anew, the files around them stay.
+-- Few groups of many days change: they are marked and written again, the files around them stay.
 TBLPROPERTIES ('format-version' = '3', 'write.merge.mode' = 'merge-on-read',
   'write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true');

@@ -105,7 +105,8 @@ class IcdcSettings(_Frozen):
     location: str | None = None
     #: False: ICDC tables have no name in the catalog, and are read by the path of their metadata.
     register_tables: bool = True
-    #: How old an ICDC table that nobody committed has to be for `calve gc` to remove it.
+    #: How old what crashes and `calve changes` left behind has to be for `calve gc` to remove it, and how
+    #: long a capture may stay open before it is reported.
     ttl: Duration = timedelta(days=7)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.docs.blocks import ROOT, page_name
+from support.docs.prose import prose
 
 PAGES = [
     *sorted(ROOT.glob("*.md")),
@@ -15,14 +16,9 @@ PAGES = [
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
-
-
-def prose(page: Path) -> str:
-    return _FENCED.sub("", page.read_text(encoding="utf-8"))
 
 
 def anchors(page: Path) -> set[str]:

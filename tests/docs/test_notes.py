@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from calve.errors import UsageError
 from support.docs.blocks import ROOT, Block, read_blocks
 from support.docs.checks import check_block, check_command
 from support.docs.notes import Notes, UnknownNoteError, read_note
@@ -67,6 +69,7 @@ def test_an_option_that_is_not_there_is_found_without_running_it() -> None:
         ("yaml", "strange: 1\n"),
         ("sql", "SELEC 1\n"),
         ("json", '{"a": }\n'),
+        ("sh", "calve captrue db.events\n"),
         ("toml", "[icdc]\nnamespaces = 1\n"),
         ("python", "def\n"),
         ("sh", "make nothing\n"),
@@ -75,6 +78,21 @@ def test_an_option_that_is_not_there_is_found_without_running_it() -> None:
 def test_a_wrong_block_is_found(language: str, text: str) -> None:
     with pytest.raises(Exception):  # noqa: B017, PT011  each language has errors of its own
         check_block(a_block(language, text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("backfill", '{"workflow_id": "a", "from": "2024-01-01", "to": "2024-01-02", "group_by": "day"}'),
+        ("backfill", '{"workflow_id": "a", "from": "1", "to": "2", "thresholds": {"max_lost_rows": 1}}'),
+        ("signal", '{"params": {}}'),
+        ("params", '{"n": {"type": "NUMBER", "value": 1}}'),
+    ],
+)
+def test_a_body_that_would_be_refused_is_found(name: str, text: str) -> None:
+    check_block(a_block("json", text))
+    with pytest.raises((ValidationError, UsageError)):
+        check_block(a_block("json", text, body=name))
 
 
 def test_a_sketch_that_could_be_checked_is_refused() -> None:

@@ -30,10 +30,37 @@ def test_every_command_and_step_type_is_there() -> None:
     assert all(f"\n## {name}\n" in steps for name in BUILT_IN)
 
 
+def test_every_word_of_the_language_is_there_with_its_type() -> None:
+    from tools.reference.words import PLACES, other_names, words_table
+
+    from calve.workflow.definition.dsl import words
+
+    known = words.DOCUMENT | words.WORKFLOW | frozenset().union(*words.JOBS.values())
+    assert frozenset().union(*(place.words for place in PLACES)) == known
+    for place in PLACES:
+        rows = [_cells(row) for row in words_table(place).splitlines()[2:]]
+        assert all(type_ and says for _, type_, *_, says in rows)
+        shown = {name.strip("`") for name, *_ in rows}
+        others = {word for word in place.words - shown if f"`{word}` is " in other_names(place)}
+        assert shown | others == place.words, place.name
+
+
+def test_options_are_told_with_their_form_and_default() -> None:
+    commands = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert "| `--key TABLE=COLUMN,…` |" in commands
+    assert "| $CALVE_HOME or FOLDER/.calve |" in commands
+
+
+def test_the_data_of_the_pages_is_among_the_paths() -> None:
+    paths = (ROOT / "docs" / "reference" / "rest.md").read_text(encoding="utf-8")
+    assert "`GET /api/v3/views/home`" in paths
+
+
 def explained_models() -> Iterator[type[BaseModel]]:
     """Every model that the reference makes a table of."""
     from tools.reference.definition import MODELS
     from tools.reference.settings import section_models
+    from tools.reference.words import PLACES
 
     from calve.settings import Settings
     from calve.steps.registry import BUILT_IN, find
@@ -41,6 +68,7 @@ def explained_models() -> Iterator[type[BaseModel]]:
     yield Settings
     yield from section_models().values()
     yield from (model for _, model in MODELS)
+    yield from (model for place in PLACES for model in place.models)
     for name in BUILT_IN:
         type_ = find(name)
         assert type_ is not None

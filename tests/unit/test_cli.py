@@ -49,6 +49,7 @@ def test_help_lists_every_command_and_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
     for entry in COMMANDS:
         assert f"  {entry.name} " in done.stdout
+        assert f"  {entry.help}\n" in done.stdout, "it is cut off"
 
 
 @pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)

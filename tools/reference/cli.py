@@ -15,6 +15,8 @@ _INTRODUCTION = (
     "[command line](../cli.md)."
 )
 _LEFT_OUT = frozenset({"--help"})
+#: A default that is told in the text.
+_TOLD = re.compile(r"\s*\[default: (?P<default>.*)\]")
 _EXAMPLE = re.compile(r"(?P<before>.*?)(?P<word>Examples?): (?P<examples>.*)")
 
 
@@ -57,7 +59,8 @@ def _row(param: Any) -> list[str]:
     if param.param_type_name == "argument":
         name = code(_argument(param))
         return [name, _says(param), ""]
-    flag = " · ".join(code(option) for option in [*param.opts, *param.secondary_opts])
+    value = f" {param.metavar}" if param.metavar else ""
+    flag = " · ".join(code(option + value) for option in [*param.opts, *param.secondary_opts])
     return [flag, _says(param), _default(param)]
 
 
@@ -68,11 +71,14 @@ def _argument(param: Any) -> str:
 
 
 def _says(param: Any) -> str:
-    text = (param.help or "").partition("[default:")[0].strip()
+    text = _TOLD.sub("", param.help or "").strip()
     return f"{text} Required." if param.required and param.param_type_name == "option" else text
 
 
 def _default(param: Any) -> str:
+    told = _TOLD.search(param.help or "")
+    if told is not None:
+        return told["default"]
     shown = getattr(param, "show_default", True)
     if isinstance(shown, str):
         return shown

@@ -11,6 +11,7 @@ from typing import Any
 from calve.engine.orchestrator import Orchestrator
 from calve.server.app import create_app
 from calve.settings import load_settings
+from calve.ui.site import add_pages
 from tools.reference.markdown import cell, code, page, table
 
 _INTRODUCTION = (
@@ -32,7 +33,7 @@ def describe_api() -> dict[str, Any]:
     with TemporaryDirectory() as home:
         orchestrator = Orchestrator(load_settings(Path(home)))
         try:
-            return create_app(orchestrator).openapi()
+            return add_pages(create_app(orchestrator)).openapi()
         finally:
             orchestrator.database.close()
 

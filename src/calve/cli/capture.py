@@ -34,7 +34,10 @@ _Lookback = Annotated[
     str | None, typer.Option(help="Also tell what re-reading such a window would cost: 36h, 14d.")
 ]
 _Ttl = Annotated[
-    str | None, typer.Option(help="How long the ICDC tables may stay: 12h, 7d.", show_default="icdc.ttl, 7d")
+    str | None,
+    typer.Option(
+        help="How long it may stay open before gc reports it: 12h, 7d.", show_default="icdc.ttl, 7d"
+    ),
 ]
 _Owner = Annotated[str | None, typer.Option(help="Who to note as the owner.", show_default="user@host:pid")]
 _Keep = Annotated[bool, typer.Option("--keep", help="Leave the ICDC tables where they are.")]

@@ -38,7 +38,7 @@ class Entry:
 
 COMMANDS: tuple[Entry, ...] = (
     Entry("demo", "calve.cli.demo.command", "demo", "See the change processed, beside a lookback window."),
-    Entry("init", "calve.cli.init", "init", "Make a home with an embedded lake."),
+    Entry("init", "calve.cli.init", "init", "Begin a project, or make a home with an embedded lake."),
     Entry(
         "spark-conf",
         "calve.cli.spark_conf",
@@ -50,20 +50,10 @@ COMMANDS: tuple[Entry, ...] = (
     Entry(
         "release", "calve.cli.capture", "release", "Release a capture: its changes belong to the next one."
     ),
-    Entry(
-        "changes",
-        "calve.cli.capture",
-        "changes",
-        "Show what changed between two snapshots, without a consumer.",
-    ),
+    Entry("changes", "calve.cli.capture", "changes", "Show what changed between two snapshots."),
     Entry("verify", "calve.cli.capture", "verify", "Check that the files of a capture can still be read."),
     Entry("lag", "calve.cli.lag", "lag", "Show what consumers have not processed yet."),
-    Entry(
-        "lineage",
-        "calve.cli.lineage",
-        "lineage",
-        "Show what a table or a workflow is made from, and what is made from it.",
-    ),
+    Entry("lineage", "calve.cli.lineage", "lineage", "Show what tables and workflows are made from."),
     Entry(
         "backfill", "calve.cli.backfill.app", "app", "Process a range of history again, and all downstream."
     ),
@@ -93,9 +83,9 @@ COMMANDS: tuple[Entry, ...] = (
         "Show or say up to which time a table is complete.",
     ),
     Entry("triggers", "calve.cli.triggers", "triggers", "Show what starts a workflow by itself, and why."),
-    Entry("server", "calve.cli.processes", "server", "Serve the REST API."),
+    Entry("server", "calve.cli.processes", "server", "Serve the web pages and the API."),
     Entry("worker", "calve.cli.processes", "worker", "Run an engine."),
-    Entry("dev", "calve.cli.processes", "dev", "Serve the API and run an engine, in one process."),
+    Entry("dev", "calve.cli.processes", "dev", "Serve the web pages and the API, and run an engine."),
     Entry("prune", "calve.cli.prune", "prune", "Remove instances that ended long ago."),
     Entry("gc", "calve.cli.gc", "gc", "Remove ICDC tables that nobody needs any more."),
     Entry("sel", "calve.cli.sel", "sel", "Try an expression of SEL, the language of params."),

@@ -29,7 +29,7 @@ PortOption = Annotated[
 
 
 def server(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
-    """Serve the pages and the API. It runs nothing itself: start workers beside it, or use `calve dev`.
+    """Serve the web pages and the API. It runs nothing itself: start workers beside it, or use `calve dev`.
 
     Example: calve server --port 8080
     """
@@ -52,7 +52,7 @@ def worker(json_output: output.JsonOption = False) -> None:
 
 
 def dev(host: HostOption = None, port: PortOption = None, json_output: output.JsonOption = False) -> None:
-    """Serve the pages and the API, and run an engine, in one process.
+    """Serve the web pages and the API, and run an engine, in one process.
 
     Example: calve dev --port 8080
     """

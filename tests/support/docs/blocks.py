@@ -40,7 +40,9 @@ def page_name(page: Path) -> str:
 
 def pages() -> list[Path]:
     """All pages whose blocks are tested."""
-    return [ROOT / "README.md", PROJECT_README, *sorted((ROOT / "docs").rglob("*.md"))]
+    examples = sorted((ROOT / "examples").glob("*/README.md"))
+    around = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", PROJECT_README, *examples]
+    return [*around, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def read_blocks(page: Path) -> list[Block]:

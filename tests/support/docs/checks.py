@@ -15,9 +15,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import sqlglot
+from pydantic import TypeAdapter
 
+from calve.backfill.acting import read_body
 from calve.cli.main import COMMANDS, load
+from calve.server.bodies import SignalBody
 from calve.settings import load_settings
+from calve.workflow.definition.params import Params
 from support.docs.blocks import ROOT, Block
 from support.docs.yaml_shapes import check_definition, check_yaml
 
@@ -61,6 +65,23 @@ def check_command(words: list[str], place: str) -> None:
     command.make_context(words[0], given)
 
 
+def check_mention(words: list[str], place: str) -> None:
+    """A command that a sentence names is there, and takes the options that are named with it.
+
+    Words may be alternatives, `stop|kill`, and arguments may be missing.
+    """
+    commands = [_command(name, place) for name in words[0].split("|")]
+    rest = words[1:]
+    if hasattr(commands[0], "commands") and rest and not rest[0].startswith("-"):
+        known = commands[0].commands
+        assert set(rest[0].split("|")) <= known.keys(), f"{place}: {words}"
+        commands, rest = [known[name] for name in rest[0].split("|")], rest[1:]
+    named = {word.strip("[]") for word in rest if word.strip("[]").startswith("--")}
+    for command in commands:
+        taken = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+        assert named <= taken, f"{place}: {words}"
+
+
 def _command(name: str, place: str) -> Any:
     entry = next((entry for entry in COMMANDS if entry.name == name), None)
     assert entry is not None, f"{place}: there is no command {name}"
@@ -93,11 +114,9 @@ def _check_toml(block: Block) -> None:
 
 
 def _check_json(block: Block) -> None:
-    """One value, or several after one another."""
-    decoder, text = json.JSONDecoder(), block.text.strip()
-    while text:
-        _, end = decoder.raw_decode(text)
-        text = text[end:].lstrip()
+    found = json.loads(block.text)
+    if "body" in block.notes:
+        BODIES[block.notes.words["body"]](found)
 
 
 def _check_diff(block: Block) -> None:
@@ -107,6 +126,12 @@ def _check_diff(block: Block) -> None:
         check_definition("\n".join(side), block.place)
 
 
+#: What `body=` names, and what reads it.
+BODIES: Mapping[str, Callable[[Any], object]] = {
+    "backfill": lambda found: read_body(found).to_request(),
+    "params": TypeAdapter(Params).validate_python,
+    "signal": SignalBody.model_validate,
+}
 _CHECKS: Mapping[str, Callable[[Block], None]] = {
     "sh": _check_shell,
     "bash": _check_shell,

@@ -11,6 +11,7 @@
 | `retry=N` | run again until it succeeds, N seconds at most |
 | `ends-after=N` | it goes on by itself: ended after N seconds |
 | `each` | every top-level entry is an example of its own |
+| `body=NAME` | the JSON is what a request has: of a `backfill`, `params`, a `signal` |
 | `input="TEXT"` | what the command is told by its standard input |
 | `smaller="OPTIONS"` | run with these options too, to take less time; for `make`, what it would run |
 | `needs=spark` | run with the tests that start a JVM, as are all blocks of its page; SQL is filled too |
@@ -28,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _NOTE = re.compile(r"<!-- docs-test: (?P<words>[^(]*?)\s*(?:\((?P<reason>.*)\))? -->")
-_VALUED = frozenset({"setup", "file", "expect", "retry", "ends-after", "input", "smaller", "needs"})
+_VALUED = frozenset({"setup", "file", "expect", "retry", "ends-after", "input", "smaller", "needs", "body"})
 _BARE = frozenset({"fill", "each", "parse-only", "sketch"})
 _ONLY_CHECKED = ("parse-only", "sketch")
 _NEED_A_REASON = (*_ONLY_CHECKED, "ends-after")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -76,6 +77,8 @@ def run_page(
     With `spark`, the Spark of the tests, the Python blocks have a session `spark` on the lake of the page.
     """
     folder.mkdir(exist_ok=True)
+    # What `make install` makes in a clone.
+    (folder / ".venv").symlink_to(sys.prefix)
     world = World(folder, Shell.in_folder(folder))
     with ExitStack() as stack:
         if spark is not None:

@@ -96,10 +96,16 @@ def write_demo(world: World) -> None:
 def make_lookback_tables(world: World) -> None:
     """The tables of a workflow with a lookback window, and of one that reads what it writes."""
     columns = {"day": date, "account_id": int, "title_id": int, "watch_seconds": int}
-    first = date(2024, 1, 1)
-    _append(_table("db.playback", columns, by="day"), [(first + timedelta(n), n, 7, 60) for n in range(20)])
+    days = [datetime.now(UTC).date() - timedelta(days) for days in range(14)]
+    _append(_table("db.playback", columns, by="day"), [(day, n, 7, 60) for n, day in enumerate(days)])
     _table("db.playback_daily", columns, by="day")
     _table("db.playback_titles", {"day": date, "title_id": int, "plays": int, "watch_seconds": int}, by="day")
+
+
+def bring_late_playback(world: World) -> None:
+    """A row of today comes to `db.playback`, and one that is later than any window."""
+    today = datetime.now(UTC).date()
+    _append(_load("db.playback"), [(today, 100, 7, 60), (today - timedelta(18), 101, 7, 60)])
 
 
 def push_daily(world: World) -> None:
@@ -118,7 +124,7 @@ def make_counts(world: World) -> None:
 
 def bring_events(world: World) -> None:
     """A fourth day comes to `db.events`. Workflows of the page need not care: it counts as processed."""
-    _append(_events(), _events_of(3))
+    _append(_load("db.events"), _events_of(3))
     with calve.connect() as ledger:
         ledger.capture("db.events", consumer="daily/capture").commit()
 
@@ -127,8 +133,8 @@ def take_net_capture(world: World) -> None:
     """A row of `db.events` goes, another comes, and `capture` is open on that."""
     with calve.connect() as ledger:
         ledger.capture("db.events", consumer="changes").commit()
-    _events().delete("id = 1")
-    _append(_events(), _events_of(4))
+    _load("db.events").delete("id = 1")
+    _append(_load("db.events"), _events_of(4))
     world.names["capture"] = calve.connect().capture("db.events", consumer="changes", mode="net")
 
 
@@ -197,10 +203,10 @@ def _make_events() -> Table:
     return events
 
 
-def _events() -> Table:
+def _load(name: str) -> Table:
     from calve.lake import Lake
 
-    return Lake(load_settings()).catalog("lake").load_table("db.events")
+    return Lake(load_settings()).catalog("lake").load_table(name)
 
 
 def _events_of(number: int) -> list[tuple[Any, ...]]:
@@ -250,4 +256,5 @@ SETUPS: Mapping[str, Callable[[World], None]] = {
     "pipeline": push_pipeline,
     "playback": make_playback,
     "lookback": make_lookback_tables,
+    "late-playback": bring_late_playback,
 }

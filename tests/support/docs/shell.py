@@ -134,7 +134,7 @@ class Shell:
             time.sleep(0.1)
 
     def _remember(self, printed: str) -> None:
-        """Keep the values of a JSON object that a command printed, for `fill`."""
+        """Keep the values of a JSON object that a command printed, or of the one it lists, for `fill`."""
         start = printed.find("{")
         if start < 0:
             return
@@ -142,6 +142,9 @@ class Shell:
             found, _ = json.JSONDecoder().raw_decode(printed[start:])
         except ValueError:
             return
+        for value in list(found.values()):
+            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+                found |= value[0]
         self.told |= {name: str(value) for name, value in found.items() if value is not None}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,14 +11,26 @@ import sqlglot
 from ruamel.yaml import YAML
 
 from calve.cli.definitions import FolderReader
-from calve.steps.registry import RegisteredTypes
+from calve.steps.registry import GROUP, RegisteredTypes
 from calve.steps.templates import JobTemplate
 from calve.workflow.definition import load_yaml
+from calve.workflow.definition.job_types import JobType
 from support.docs.blocks import ROOT, Block
 
 _JOB_WORDS = frozenset({"retry_policy", "signal_dependencies", "signal_outputs", "timeout", "tags"})
 _TOP_LEVEL = re.compile(r"^(?=\S)", re.MULTILINE)
+_EXAMPLE = tomllib.loads((ROOT / "examples" / "steps" / "pyproject.toml").read_text(encoding="utf-8"))
+_OF_THE_EXAMPLE = frozenset(_EXAMPLE["project"]["entry-points"][GROUP])
 _COMMIT = {"job": {"id": "commit", "type": "IpCommit", "ip_commit": {"capture_step": "capture"}}}
+
+
+class _Types(RegisteredTypes):
+    """The types of Calve, and those of the package among the examples."""
+
+    def find(self, name: str, version: str | None = None) -> JobType | None:
+        """The type of that name."""
+        found = super().find(name, version)
+        return JobType(name) if found is None and name in _OF_THE_EXAMPLE else found
 
 
 def check_yaml(block: Block) -> None:
@@ -31,7 +44,7 @@ def check_yaml(block: Block) -> None:
 
 def check_definition(text: str, place: str) -> None:
     """A whole definition is valid."""
-    load_yaml(text, file=place, types=RegisteredTypes(), files=FolderReader(ROOT))
+    load_yaml(text, file=place, types=_Types(), files=FolderReader(ROOT))
 
 
 def _check_one(text: str, place: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import time
@@ -18,6 +19,7 @@ from calve.cli.demo import report
 from calve.cli.demo.site import demo_site
 from calve.cli.demo.story import Say, Story
 from calve.cli.processes import run_dev_anywhere
+from calve.cli.started import own_command
 from calve.errors import FailedError, RefusedError
 from calve.settings import load_settings
 
@@ -25,9 +27,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MARK = "calve-demo"
+#: What to give next, and what it shows.
+_NEXT = {
+    "runs": "what ran, and why",
+    "savings": "what was not read",
+    "render ips_playback_daily_workflow": "the SQL that ran",
+    "dev": "all of it in a browser",
+}
 
 HomeOption = Annotated[
-    Path, typer.Option("--home", help="Where the lake of the demo is made, anew each time.")
+    Path, typer.Option("--home", help="Where the lake of the demo is made; an earlier demo is removed.")
 ]
 RowsOption = Annotated[int, typer.Option("--rows", min=1_000, help="Events that arrive on one day.")]
 DaysOption = Annotated[int, typer.Option("--days", min=1, max=30, help="Daily runs of both pipelines.")]
@@ -125,17 +134,15 @@ def _show(console: Console, story: Story, value: dict[str, Any]) -> None:
             f"{value['lost_by_lookback']:,} rows came later than 14 days: the lookback has lost them, "
             "the incremental pair has them."
         )
-    home = value["home"]
     console.print(f"\n{value['seconds']:.0f} s. Where to look next:", markup=False)
-    console.print(
-        f"  CALVE_HOME={home} calve runs                              what ran, and why", markup=False
-    )
-    console.print(
-        f"  CALVE_HOME={home} calve savings                           what was not read", markup=False
-    )
-    console.print(
-        f"  CALVE_HOME={home} calve render ips_playback_daily_workflow   the SQL that ran", markup=False
-    )
-    console.print(
-        f"  CALVE_HOME={home} calve dev                               all of it in a browser", markup=False
-    )
+    for line in next_lines(value["home"]):
+        # A line that is broken cannot be copied.
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def next_lines(home: str) -> list[str]:
+    """Commands that show more of the demo, as they can be given in the same terminal."""
+    program = own_command()
+    commands = [f"CALVE_HOME={shlex.quote(home)} {program} {rest}" for rest in _NEXT]
+    width = max(map(len, commands))
+    return [f"  {command:<{width}}  {what}" for command, what in zip(commands, _NEXT.values(), strict=True)]

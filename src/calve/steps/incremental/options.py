@@ -106,7 +106,8 @@ class IpCaptureOptions(Options):
     max_rows: int | None = Field(default=None, ge=1)
     #: At most so many bytes of files, in the same way.
     max_bytes: int | None = Field(default=None, ge=1)
-    #: How long an ICDC table that nobody commits is kept. If it is not set, `icdc.ttl` of the settings.
+    #: How long the capture may stay open before `calve gc` reports it, and how long its tables stay if the
+    #: commit keeps them. If it is not set, `icdc.ttl` of the settings, and for good.
     ttl: Duration | None = None
     #: A name for the ICDC table, in place of one that is made up for each capture.
     icdc_name: str | None = None

@@ -34,18 +34,30 @@ class Criticality(StrEnum):
 class Workflow(Model):
     """A workflow: what starts it, its params and its steps. Immutable once pushed."""
 
+    #: Letters, digits, `.`, `-` and `_`, at most 128.
     id: WorkflowId
+    #: A name for people.
     name: Name | None = None
+    #: What it is for.
     description: Text | None = None
+    #: Names to search by; all steps of the workflow need their permits. A text is a tag with that name.
     tags: Tags = ()
+    #: A duration: a run that takes longer is TIMED_OUT. At most 120 days.
     timeout: Timeout | None = None
+    #: Times that start it; in YAML under `Trigger`.
     time_triggers: Many[TimeTrigger] = ()
+    #: Signals that start it; in YAML under `Trigger`.
     signal_triggers: Many[SignalTrigger] = ()
+    #: Tables whose changes start it; in YAML under `Trigger`.
     incremental_triggers: Many[IncrementalTrigger] = ()
+    #: How much it matters, for people; Calve itself does not look at it.
     criticality: Annotated[Criticality, AnyCase] | None = None
-    #: How many leaf steps of one root instance may run at a time; None is no limit.
+    #: How many steps of one instance run at the same time, those of its loops and subworkflows included. If
+    #: it is not set, there is no limit.
     instance_step_concurrency: int | None = Field(default=None, ge=1, le=INSTANCE_STEP_CONCURRENCY_LIMIT)
+    #: Its params; in YAML every key that is not a word.
     params: Params = Field(default_factory=dict)
+    #: Its steps; in YAML `jobs`.
     steps: Some[Step]
 
     def all_steps(self) -> Iterator[Step]:
@@ -56,9 +68,13 @@ class Workflow(Model):
 class WorkflowDefinition(OpenModel):
     """A push: the properties, the workflow, and what is said about them. Other keys are kept."""
 
+    #: What changes without a new version: see below.
     properties: Properties = Properties()
+    #: The workflow: see below.
     workflow: Workflow
+    #: Whether the version becomes the active one.
     is_active: bool = True
+    #: Where it comes from.
     git_info: GitInfo | None = None
 
     @field_validator("properties", "is_active", mode="before")

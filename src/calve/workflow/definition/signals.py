@@ -105,7 +105,10 @@ class SignalTrigger(Model):
 class SignalDependency(Model):
     """A signal that a step waits for."""
 
+    #: The name of the signal.
     name: str = Field(min_length=1)
+    #: What its params have to be: in YAML a value, or a map of `value` and `operator`, one of `=`, `>`, `>=`,
+    #: `<` and `<=`. At most one of the operators is other than `=`.
     match_params: dict[str, MatchParam] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -123,6 +126,7 @@ class SignalDependency(Model):
 class TableDependency(Model):
     """A table whose data has to be complete up to some time before a step runs."""
 
+    #: The name of the table; it may name params of the workflow.
     table: str = Field(min_length=1)
     #: A date or a timestamp as a STRING, or milliseconds as a LONG, of the step's own scope.
     valid_through: LoneParam
@@ -147,8 +151,11 @@ Dependency = Annotated[
 class SignalOutput(Model):
     """A signal that a step sends when it has succeeded."""
 
+    #: The name of the signal.
     name: str = Field(min_length=1)
+    #: What others can wait for: texts and whole numbers.
     params: Params = Field(default_factory=dict)
+    #: What it tells besides.
     payload: Params = Field(default_factory=dict)
 
     @field_validator("params")

@@ -76,15 +76,25 @@ class StepBase(Model):
 
     kind: ClassVar[str]
 
+    #: Letters, digits, `.`, `-` and `_`, at most 128; it begins with a letter or `_`, and has no `__` in it.
     id: StepId
+    #: A name for people.
     name: Name | None = None
+    #: What it is for.
     description: Text | None = None
+    #: What comes after it, and on which condition. It is stronger than what `dag` says of the job.
     transition: Transition = Transition()
+    #: What it means for the run if it fails for good. If it is not set, `fail_after_running`.
     failure_mode: Annotated[FailureMode, AnyCase] | None = None
+    #: Names whose permits it needs to run. A text is a tag with that name.
     tags: Tags = ()
+    #: A duration, counted for each attempt. If it is not set, 10 days; at most 120.
     timeout: Timeout | None = None
+    #: Signals and tables that it waits for before it runs: see below.
     signal_dependencies: Many[Dependency] = ()
+    #: Signals that it sends when it has succeeded: see below.
     signal_outputs: Many[SignalOutput] = ()
+    #: Its params; in YAML every key that is not a word.
     params: Params = Field(default_factory=dict)
 
     @field_validator("transition", mode="before")
@@ -98,9 +108,13 @@ class TypedStep(StepBase):
 
     kind: ClassVar[str] = "step"
 
+    #: A step type or a job template; not case-sensitive.
     type: str
+    #: The job template that it is made from; `type` may name it.
     sub_type: str | None = None
+    #: The version of the job template; in YAML `type_version`.
     sub_type_version: str | None = None
+    #: How often it is tried again, and after how long: see below.
     retry_policy: RetryPolicy | None = None
 
 
@@ -109,6 +123,7 @@ class SubworkflowStep(StepBase):
 
     kind: ClassVar[str] = "subworkflow"
 
+    #: False: the step is done as soon as the workflow is started. If it is not set, true.
     sync: bool | None = None
     #: True: only the params of the step are passed on; otherwise those of the workflow too.
     explicit_params: bool | None = None
@@ -122,6 +137,7 @@ class SubworkflowStep(StepBase):
 class LoopStep(StepBase):
     """A step that runs further steps again and again."""
 
+    #: The steps that are repeated; in YAML `jobs`.
     steps: Some[Step]
 
     @property
@@ -136,7 +152,9 @@ class ForeachStep(LoopStep):
 
     kind: ClassVar[str] = "foreach"
 
+    #: How many iterations run at the same time. If it is not set, as many as the workflow may run steps.
     concurrency: int | None = Field(default=None, ge=1, le=FOREACH_CONCURRENCY_LIMIT)
+    #: Kept for programs; Calve itself does not look at it.
     strict_ordering: bool | None = None
 
 
@@ -145,6 +163,7 @@ class WhileStep(LoopStep):
 
     kind: ClassVar[str] = "while"
 
+    #: SEL: the jobs run again as long as it is true.
     condition: Condition
 
 
