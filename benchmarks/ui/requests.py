@@ -105,7 +105,7 @@ def ask(app: FastAPI, path: str, looks: int = LOOKS) -> Taken:
 
 async def _ask(app: FastAPI, path: str, looks: int) -> Taken:
     transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://bench") as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         times, cpu = [], []
         for _ in range(1 + _WARM_UPS + looks):
             start, cpu_start = time.perf_counter(), time.process_time()

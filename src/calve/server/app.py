@@ -9,6 +9,7 @@ from calve.server.describing import PREFIX, DescribedApp
 from calve.server.errors import handle_errors
 from calve.server.etags import ETags
 from calve.server.guards import BodyLimit, SameOrigin, TokenCheck
+from calve.server.hosts import OwnHost
 from calve.server.hub import Hub
 from calve.server.json_bodies import JsonBodies
 from calve.server.routes import (
@@ -74,7 +75,10 @@ def create_app(orchestrator: Orchestrator) -> FastAPI:
     app.add_middleware(JsonBodies)
     app.add_middleware(BodyLimit)
     app.add_middleware(SameOrigin)
-    token = orchestrator.settings.api.secret()
+    api = orchestrator.settings.api
+    token = api.secret()
     if token:
         app.add_middleware(TokenCheck, token=token)
+    else:
+        app.add_middleware(OwnHost, host=api.host)
     return app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse, Response
@@ -78,7 +78,12 @@ class SameOrigin:
 
 def _is_foreign(headers: Headers) -> bool:
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != headers.get("host")
+    if origin is None:
+        return False
+    try:
+        return urlsplit(origin).netloc != headers.get("host")
+    except ValueError:
+        return True
 
 
 class TokenCheck:
@@ -97,7 +102,7 @@ class TokenCheck:
 
     def _refusal(self, scope: Scope) -> Response:
         if scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", ""):
-            return RedirectResponse(LOGIN, 303)
+            return RedirectResponse(_login_before(scope), 303)
         refused = UsageError(
             "TOKEN_WRONG",
             "the token is missing or wrong",
@@ -115,6 +120,13 @@ class TokenCheck:
 def is_token(given: str, token: str) -> bool:
     """True for the token, found out in a time that tells nothing about it."""
     return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _login_before(scope: Scope) -> str:
+    """Where to log in, and to go on from there to what was asked for."""
+    path, query = scope["raw_path"].decode(), scope["query_string"].decode()
+    asked = f"{path}?{query}" if query else path
+    return LOGIN if asked == "/" else f"{LOGIN}?{urlencode({'back': asked})}"
 
 
 def _is_open(path: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from calve.errors import RefusedError, UnreachableError, UsageError
+from calve.server.hosts import is_loopback
 from calve.settings import ApiSettings
 
 if TYPE_CHECKING:
@@ -73,16 +73,6 @@ def check_address(settings: ApiSettings) -> None:
             f"the server would listen on {settings.host}, where others can reach it, and no token is set",
             "set CALVE_API__TOKEN, or listen on 127.0.0.1",
         )
-
-
-def is_loopback(host: str) -> bool:
-    """True for the names and addresses of this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listen(host: str, port: int) -> socket.socket:

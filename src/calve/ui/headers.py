@@ -1,4 +1,4 @@
-"""What browsers are told with every page: to load and to run nothing but what this server gives them."""
+"""What browsers are told with every answer: to load and to run nothing but what this server gives them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _HEADERS = {
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
+    # What is kept is asked for again by its tag: the modules of a page are all of one release.
+    "cache-control": "no-cache",
 }
 
 

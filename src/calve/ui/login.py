@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from calve.server.dependencies import Orchestrating
 from calve.server.guards import LOGIN, TOKEN_COOKIE, is_token
+from calve.ui.preferences import safe_return
 from calve.ui.rendering import render
 
 router = APIRouter(include_in_schema=False)
@@ -22,19 +23,22 @@ def ask_for_token(request: Request) -> HTMLResponse:
 
 
 @router.post(LOGIN)
-def log_in(request: Request, orchestrator: Orchestrating, token: Annotated[str, Form()] = "") -> Response:
-    """Keep the token in a cookie that only this server gets, and no script."""
+def log_in(
+    request: Request, orchestrator: Orchestrating, token: Annotated[str, Form()] = "", back: str = "/"
+) -> Response:
+    """Keep the token in a cookie that only this server gets, and no script; go on to what was asked for."""
     expected = orchestrator.settings.api.secret()
     if expected and not is_token(token.strip(), expected):
         return render(request, "login.html", {"is_wrong": True}, 401)
-    response = RedirectResponse("/", status_code=303)
+    response = RedirectResponse(safe_return(back), status_code=303)
     if expected:
         response.set_cookie(
             TOKEN_COOKIE,
             expected,
             max_age=_WEEK_S,
             httponly=True,
-            samesite="strict",
+            # Sent along with a link that was clicked elsewhere; changes are guarded by their origin.
+            samesite="lax",
             secure=_is_secure(request),
         )
     return response

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from fastapi.responses import RedirectResponse
+from functools import cache
+from zoneinfo import available_timezones
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
 
 from calve.ui.formats import zone_of
-from calve.ui.rendering import THEME_COOKIE, THEMES, ZONE_COOKIE
+from calve.ui.rendering import THEME_COOKIE, THEMES, ZONE_COOKIE, render
 
 router = APIRouter(include_in_schema=False)
 _YEAR_S = 365 * 24 * 3600
 
 
 @router.get("/preferences/zone")
-def choose_zone(to: str = "UTC", back: str = "/") -> RedirectResponse:
-    """Show times in another zone from now on."""
+def choose_zone(request: Request, to: str = "", back: str = "/") -> Response:
+    """Show times in another zone from now on; without one, the form that asks for it."""
+    if not to:
+        return render(request, "zone.html", {"zones": _zones(), "back": safe_return(back)})
     return _keep(ZONE_COOKIE, str(zone_of(to)), back)
 
 
@@ -27,6 +32,11 @@ def choose_theme(to: str = THEMES[0], back: str = "/") -> RedirectResponse:
 def safe_return(back: str) -> str:
     """A path of this server: never an address elsewhere."""
     return back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
+
+
+@cache
+def _zones() -> tuple[str, ...]:
+    return tuple(sorted(available_timezones()))
 
 
 def _keep(cookie: str, value: str, back: str) -> RedirectResponse:

@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from calve import __version__
-from calve.server.app import PREFIX
 from calve.server.dependencies import Json
 from calve.state.clock import now_ms
 from calve.ui import formats
@@ -36,15 +35,27 @@ NAVIGATION = (
 )
 
 
-def render(request: Request, template: str, model: Json, status: int = 200) -> HTMLResponse:
-    """A page: the model under its own names, and `page` with what every page has."""
+def render(
+    request: Request,
+    template: str,
+    model: Json,
+    status: int = 200,
+    *,
+    twin: str = "",
+    seen: int | None = None,
+) -> HTMLResponse:
+    """A page: the model under its own names, and `page` with what every page has.
+
+    `twin` is where the same is as JSON, `seen` the newest event before the model was read.
+    """
     zone = request.cookies.get(ZONE_COOKIE, "UTC")
     theme = request.cookies.get(THEME_COOKIE, THEMES[0])
     page = {
         "path": request.url.path,
         "section": _section(request.url.path),
-        "twin": _twin(request),
-        "here": _here(request),
+        "twin": twin,
+        "seen": seen,
+        "here": request.url.path + query_of(request),
         "now": now_ms(),
         "zone": str(formats.zone_of(zone)),
         "theme": theme if theme in THEMES else THEMES[0],
@@ -92,14 +103,10 @@ def _section(path: str) -> str:
     return "/tables" if first == "/captures" else "/runs" if "/instances/" in path else first
 
 
-def _twin(request: Request) -> str:
-    path = "/home" if request.url.path == "/" else request.url.path
-    query = f"?{request.url.query}" if request.url.query else ""
-    return f"{PREFIX}/views{path}{query}"
-
-
-def _here(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+def query_of(request: Request) -> str:
+    """The query of a page with its question mark, without what is told once."""
+    kept = [pair for pair in request.query_params.multi_items() if pair[0] != "told"]
+    return f"?{urlencode(kept)}" if kept else ""
 
 
 def _path_part(value: Any) -> str:

@@ -32,7 +32,7 @@ def cli(chain: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 @pytest.fixture
 def api(chain: World) -> TestClient:
     app = create_app(chain.calve.calve)
-    return TestClient(app, base_url=f"http://testserver{PREFIX}", headers={"user": "ada"})
+    return TestClient(app, base_url=f"http://localhost{PREFIX}", headers={"user": "ada"})
 
 
 def test_a_plan_is_printed_kept_and_listed(cli: Cli) -> None:

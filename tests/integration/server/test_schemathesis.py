@@ -22,7 +22,7 @@ from calve.backfill.store import add_backfill
 from calve.engine.orchestrator import Orchestrator
 from calve.server.app import PREFIX, create_app
 from calve.server.examples import ANSWERS, REQUESTS
-from calve.settings import load_settings
+from calve.settings import ApiSettings, load_settings
 from calve.steps.incremental.shared import close_ledgers
 from calve.ui.site import add_pages
 from support.engine_rows import NOW, add_step, set_run, start
@@ -75,7 +75,9 @@ KNOWN: dict[str, list[Any]] = {
 def app(home: Path) -> Iterator[FastAPI]:
     """The API and the pages over a state in which there is a little of everything."""
     place_state(home)
-    orchestrator = Orchestrator(load_settings(home))
+    # The host that Schemathesis asks for.
+    found = load_settings(home).model_copy(update={"api": ApiSettings(host="testserver")})
+    orchestrator = Orchestrator(found)
     made = add_pages(create_app(orchestrator))
     api = TestClient(made, base_url=f"http://testserver{PREFIX}")
     for text in (REQUESTS["POST /workflows/yaml"], LOOP):

@@ -11,5 +11,5 @@ from calve.server.app import PREFIX, create_app
 def api(orchestrator: Orchestrator) -> TestClient:
     """The API over an empty state that no engine runs."""
     app = create_app(orchestrator)
-    base = f"http://testserver{PREFIX}"
+    base = f"http://localhost{PREFIX}"
     return TestClient(app, base_url=base, headers={"user": "tester"}, raise_server_exceptions=False)

@@ -50,7 +50,7 @@ async def events(
     hub: Hub = request.app.state.hub
     start = after if last_event_id is None else _event_number(last_event_id)
     if start is None:
-        start = await run_in_threadpool(_newest, orchestrator)
+        start = await run_in_threadpool(newest, orchestrator)
     wanted = EventFilter(workflow_id, instance_id)
     return EventSourceResponse(_stream(orchestrator, hub, start, wanted), ping=_PING_S)
 
@@ -76,7 +76,8 @@ def _read(orchestrator: Orchestrator, after: int, wanted: EventFilter) -> Batch:
         return read_events(connection, after, wanted)
 
 
-def _newest(orchestrator: Orchestrator) -> int:
+def newest(orchestrator: Orchestrating) -> int:
+    """The number of the newest event: a stream after it tells all that comes from now on."""
     with orchestrator.database.read() as connection:
         return newest_event(connection)
 

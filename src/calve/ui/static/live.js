@@ -1,4 +1,6 @@
 // Live pages: at an event the page is asked for again, and its live parts that differ are put in place.
+const LIVE = "[data-live][id]";
+const KINDS = ["run", "step", "workflow", "action", "signal", "trigger"];
 const REST_MS = 300;
 // A page that is dear is asked for less often: one reader takes a sixth of a server at most.
 const REST_FOR_EACH = 5;
@@ -31,46 +33,71 @@ function focusAgain(part, last) {
 // Parts as the server last sent them: what is shown has been touched since.
 const sent = new Map();
 
+// A part in the place of what is shown, with all that the reader did to that.
+function replace(shown, part) {
+  const folds = new Map([...shown.querySelectorAll("details[id]")].map((one) => [one.id, one.open]));
+  const places = [...shown.querySelectorAll(".scroll")].map((one) => [one.scrollLeft, one.scrollTop]);
+  const last = focusIn(shown);
+  shown.replaceWith(part);
+  for (const one of part.querySelectorAll("details[id]")) one.open = folds.get(one.id) ?? one.open;
+  [...part.querySelectorAll(".scroll")].forEach((one, index) => {
+    if (places[index]) [one.scrollLeft, one.scrollTop] = places[index];
+  });
+  focusAgain(part, last);
+}
+
+// A part that was not there comes after the one that it follows, or before all others.
+function add(part, previous) {
+  const first = document.querySelector(LIVE);
+  if (previous) previous.after(part);
+  else if (first) first.before(part);
+  else document.getElementById("main").append(part);
+}
+
 function takeOver(fresh, enhance) {
-  for (const part of fresh.querySelectorAll("[data-live][id]")) {
-    const shown = document.getElementById(part.id), text = part.outerHTML;
-    if (!shown || sent.get(part.id) === text || isBusy(shown)) continue;
+  const parts = [...fresh.querySelectorAll(LIVE)], ids = new Set(parts.map((one) => one.id));
+  let previous = null;
+  for (const part of parts) {
+    const shown = document.getElementById(part.id), text = part.outerHTML, before = previous;
+    previous = shown ?? part;
+    if (shown && (sent.get(part.id) === text || isBusy(shown))) continue;
     sent.set(part.id, text);
     // A part that keeps itself current, such as a log, stays as long as it is about the same.
-    if (shown.dataset.keep && shown.dataset.keep === part.dataset.keep) continue;
-    const open = new Set([...shown.querySelectorAll("details[open][id]")].map((one) => one.id));
-    const places = new Map([...shown.querySelectorAll(".scroll")].map((one, index) => [index, [one.scrollLeft, one.scrollTop]]));
-    const last = focusIn(shown);
-    shown.replaceWith(part);
-    for (const one of part.querySelectorAll("details[id]")) if (open.has(one.id)) one.open = true;
-    [...part.querySelectorAll(".scroll")].forEach((one, index) => {
-      const place = places.get(index);
-      if (place) [one.scrollLeft, one.scrollTop] = place;
-    });
-    focusAgain(part, last);
+    if (shown?.dataset.keep && shown.dataset.keep === part.dataset.keep) continue;
+    previous = part;
+    if (shown) replace(shown, part);
+    else add(part, before);
     enhance(part);
+  }
+  for (const shown of document.querySelectorAll(LIVE)) {
+    if (ids.has(shown.id) || isBusy(shown)) continue;
+    sent.delete(shown.id);
+    shown.remove();
   }
 }
 
 export function followChanges(enhance) {
-  const address = document.body.dataset.events;
+  const {events: address, after: seen} = document.body.dataset;
   if (!address) return;
-  let waiting = false, asking = false, rest = REST_MS;
+  let waiting = false, asking = false, rest = REST_MS, ticking = 0, stream = null;
   async function refresh() {
     waiting = false;
+    // Nobody looks: the page is asked for when it is shown again.
+    if (!stream) return;
     if (asking) return later();
     asking = true;
     const begun = performance.now();
     try {
       const answer = await fetch(location.href, {headers: {accept: "text/html"}});
-      if (answer.ok) takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"), enhance);
+      // Another page, such as the login, has parts of its own or none.
+      const isSame = answer.ok && !answer.redirected;
+      if (isSame) takeOver(new DOMParser().parseFromString(await answer.text(), "text/html"), enhance);
     } catch { /* the server is away: the stream comes back with it, and then the page is asked for again */ }
     asking = false;
     rest = Math.max(REST_MS, REST_FOR_EACH * (performance.now() - begun));
     tick();
   }
   // What is told without an event, such as a progress, is looked at now and then while something runs.
-  let ticking = 0;
   function tick() {
     clearTimeout(ticking);
     const beat = document.querySelector("[data-ticking]");
@@ -79,11 +106,27 @@ export function followChanges(enhance) {
   function later() {
     if (!waiting) { waiting = true; setTimeout(refresh, rest); }
   }
+  function open(after) {
+    const place = new URL(address, location.href);
+    if (after) place.searchParams.set("after", after);
+    stream = new EventSource(place);
+    for (const kind of KINDS) stream.addEventListener(kind, later);
+    // A stream from where the page was made leaves nothing out; any other began later than what is shown.
+    let isWhole = Boolean(after);
+    stream.onopen = () => { if (!isWhole) later(); isWhole = false; };
+  }
+  function close() {
+    stream?.close();
+    stream = null;
+  }
+  // A page that nobody sees leaves its connection to others: a browser has about six to a host.
+  function look() {
+    if (document.hidden) close();
+    else if (!stream) open();
+  }
+  if (!document.hidden) open(seen);
   tick();
-  const stream = new EventSource(address);
-  for (const kind of ["run", "step", "workflow", "action"]) stream.addEventListener(kind, later);
-  let broken = false;
-  stream.onopen = () => { if (broken) { broken = false; later(); } };
-  stream.onerror = () => { broken = true; };
-  addEventListener("pagehide", () => stream.close());
+  document.addEventListener("visibilitychange", look);
+  addEventListener("pageshow", look);
+  addEventListener("pagehide", close);
 }

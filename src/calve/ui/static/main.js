@@ -5,6 +5,8 @@ import {followLogs} from "./logs.js";
 import {walkGrids} from "./grids.js";
 
 function offerCopies(root) {
+  // Browsers give it to pages of this machine, and to those that come encrypted.
+  if (!navigator.clipboard) return;
   for (const button of root.querySelectorAll("[data-copy]")) {
     button.hidden = false;
     button.onclick = async () => {
@@ -21,6 +23,15 @@ function enhance(root) {
   walkGrids(root);
 }
 
+// What was done is told once, not again at a reload or from a bookmark.
+function forgetTold() {
+  const here = new URL(location.href);
+  if (!here.searchParams.has("told")) return;
+  here.searchParams.delete("told");
+  history.replaceState(history.state, "", here);
+}
+
+forgetTold();
 enhance(document);
 offerOwnZone();
 keepTimesCurrent();

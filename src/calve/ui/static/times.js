@@ -23,7 +23,9 @@ export function keepTimesCurrent() {
 export function offerOwnZone() {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   for (const link of document.querySelectorAll("[data-zone]")) {
-    const other = link.textContent.trim() === "UTC" ? own : "UTC";
+    const shown = link.textContent.trim(), other = shown === "UTC" ? own : "UTC";
+    // The link leads to a choice of all zones where these two are the same.
+    if (other === shown) continue;
     link.href = `/preferences/zone?to=${encodeURIComponent(other)}&back=${encodeURIComponent(link.dataset.back)}`;
     link.title = `Show times in ${other}`;
   }

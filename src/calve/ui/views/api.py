@@ -23,7 +23,7 @@ def api(request: Request) -> Json:
     return {
         "groups": [{"subject": name, "operations": found} for name, found in groups.items()],
         "description": document["info"].get("description", ""),
-        "command": "curl http://127.0.0.1:8080/openapi.json",
+        "command": f"curl {request.base_url}openapi.json",
     }
 
 
