@@ -12,6 +12,7 @@ import pytest
 
 from calve.lake.catalogs import Lake
 from calve.settings import load_settings
+from support.axe import fetch_axe
 from support.chromium import open_browser
 from support.serving import running_server
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 _CHECK = (Path(__file__).parent / "accessibility.js").read_text()
+#: What axe is asked about: all of WCAG up to 2.2 AA, and what is good practice.
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_ASK_AXE = """async (rules) => (await axe.run(document, {runOnly: rules})).violations.map(
+  (one) => `${one.help}: ${one.nodes.map((node) => node.html.slice(0, 140)).slice(0, 3).join(" · ")}`)"""
 DEADLINE_MS = 60_000
 
 
@@ -67,8 +72,14 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     assert troubles == []
 
 
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str | None:
+    """The text of axe; without it, pages are looked at by the check of our own alone."""
+    return fetch_axe(tmp_path_factory.mktemp("axe"))
+
+
 @pytest.fixture
-def check_page(page: Page) -> Callable[[], None]:
+def check_page(page: Page, axe: str | None) -> Callable[[], None]:
     """Look for what a page lacks: in light and in dark, on a desk and on a phone."""
 
     def check() -> None:
@@ -76,6 +87,9 @@ def check_page(page: Page) -> Callable[[], None]:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate(_CHECK) == [], (where, scheme)
+            if axe is not None:
+                page.evaluate(axe)
+                assert page.evaluate(_ASK_AXE, _RULES) == [], (where, scheme)
         page.set_viewport_size({"width": 390, "height": 800})
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{where} is {wide} px too wide for a phone"

@@ -70,6 +70,7 @@ def test_every_page_is_whole_for_everybody(page: Page, site: Site, check_page: C
         "/settings",
         "/docs",
         "/login",
+        "/preferences/zone",
     ]
     for path in paths:
         answer = page.goto(path)

@@ -103,7 +103,7 @@ def test_what_does_harm_has_the_focus_on_the_way_back(page: Page, site: Site) ->
     tab_to(page, "Deactivate")
     page.keyboard.press("Enter")
     question = page.locator(":popover-open")
-    expect(question.get_by_role("button", name="Not now")).to_be_focused()
+    expect(question.get_by_role("button", name="Cancel")).to_be_focused()
     page.keyboard.press("Enter")
     expect(question).to_have_count(0)
     assert site.api.get("/workflows/import_titles/overview").json()["active_version_id"] == 1
