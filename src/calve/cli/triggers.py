@@ -38,7 +38,9 @@ def _show(console: Console, found: Json) -> None:
 
 
 def _line(kind: str, one: Json, said: str) -> str:
-    return f"{kind} {json.dumps(one['definition'])}: {said if one['is_active'] else 'rests'}"
+    refusal = one["last_refusal"]
+    refused = "" if refusal is None else f"; refused at {output.moment(refusal['time'])}: {refusal['why']}"
+    return f"{kind} {json.dumps(one['definition'])}: {said if one['is_active'] else 'rests'}{refused}"
 
 
 def _why(one: Json) -> str:

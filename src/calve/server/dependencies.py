@@ -14,6 +14,11 @@ ANONYMOUS = "anonymous"
 LARGEST = 2**63 - 1
 
 
+def within(most: int) -> Any:
+    """A query param for how many entries are wanted, with its bounds; who reads the list checks them."""
+    return Query(json_schema_extra={"minimum": 1, "maximum": most})
+
+
 def _orchestrator(request: Request) -> Orchestrator:
     found: Orchestrator = request.app.state.orchestrator
     return found

@@ -7,6 +7,7 @@ valid_through:<catalog.namespace.table>  {valid_through}    all data up to that 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,8 +22,8 @@ _DATE_NUMBER = re.compile(r"\d{8}")
 _NUMBER = re.compile(r"[+-]?\d{1,19}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: The years 1 to 9999.
-_FIRST_MS = -62_135_596_800_000
-_LAST_MS = 253_402_300_799_999
+FIRST_MS = -62_135_596_800_000
+LAST_MS = 253_402_300_799_999
 
 
 def table_signal(name: object) -> str:
@@ -40,6 +41,20 @@ def is_table_signal(signal: str) -> bool:
     return signal.startswith(TABLE_PREFIX)
 
 
+def check_valid_through(signal: str, params: Mapping[str, Any]) -> None:
+    """Refuse a signal about the completeness of a table that names no moment. VALID_THROUGH_INVALID."""
+    if not signal.startswith(VALID_THROUGH_PREFIX) or VALID_THROUGH not in params:
+        return
+    value = params[VALID_THROUGH]
+    moment = to_epoch_ms(value)
+    if moment != value:
+        raise UsageError(
+            "VALID_THROUGH_INVALID",
+            f"the signal '{signal}' says {value!r}, and expected are milliseconds since 1970",
+            f"send {moment}, or tell it with `calve valid-through`, which reads dates",
+        )
+
+
 def to_epoch_ms(value: Any) -> int:
     """A moment in milliseconds since 1970, UTC. VALID_THROUGH_INVALID if it is none.
 
@@ -52,7 +67,7 @@ def to_epoch_ms(value: Any) -> int:
     if _DATE_NUMBER.fullmatch(text):
         text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
     elif _NUMBER.fullmatch(text):
-        if not _FIRST_MS <= int(text) <= _LAST_MS:
+        if not FIRST_MS <= int(text) <= LAST_MS:
             raise _invalid(value)
         return int(text)
     try:

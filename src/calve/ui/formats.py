@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?")
+#: What a moment outside of the years 1 to 9999 raises.
+_NO_DATE = (OverflowError, ValueError, OSError)
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -57,9 +59,11 @@ def absolute(moment: int | None, zone: str = "UTC") -> str:
     """A moment to the second, in a zone."""
     if moment is None:
         return "–"
-    return (
-        datetime.fromtimestamp(moment / 1000, UTC).astimezone(zone_of(zone)).strftime("%Y-%m-%d %H:%M:%S %Z")
-    )
+    try:
+        at = datetime.fromtimestamp(moment / 1000, UTC).astimezone(zone_of(zone))
+    except _NO_DATE:
+        return f"{moment} ms"
+    return at.strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def plain_stamp(value: object) -> str:
@@ -73,7 +77,10 @@ def plain_stamp(value: object) -> str:
 
 def iso(moment: int) -> str:
     """A moment as programs read it."""
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
+    try:
+        return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
+    except _NO_DATE:
+        return f"{moment} ms"
 
 
 def zone_of(name: str) -> ZoneInfo:

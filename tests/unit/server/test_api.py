@@ -349,7 +349,7 @@ def test_a_token_is_asked_for_where_one_is_set(orchestrator: Orchestrator) -> No
 
     api_settings = ApiSettings.model_validate({"token": "s3cret"})
     orchestrator.settings = orchestrator.settings.model_copy(update={"api": api_settings})
-    api = TestClient(create_app(orchestrator), base_url=f"http://testserver{PREFIX}")
+    api = TestClient(create_app(orchestrator), base_url=f"http://localhost{PREFIX}")
     for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic s3cret"}):
         refused(api.get("/workflows", headers=headers), 401, "TOKEN_WRONG")
     assert api.get("/workflows", headers={"authorization": "Bearer s3cret"}).status_code == 200
@@ -357,7 +357,7 @@ def test_a_token_is_asked_for_where_one_is_set(orchestrator: Orchestrator) -> No
 
 
 def test_the_paths_describe_themselves(api: TestClient) -> None:
-    schema = api.get("http://testserver/openapi.json").json()
+    schema = api.get("http://localhost/openapi.json").json()
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             assert operation.get("description"), f"{method} {path}"

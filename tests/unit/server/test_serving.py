@@ -11,7 +11,8 @@ import httpx2
 import pytest
 
 from calve.errors import CalveError
-from calve.server.serving import Serving, check_address, is_loopback
+from calve.server.hosts import is_loopback
+from calve.server.serving import Serving, check_address
 from calve.settings import ApiSettings
 from support.serving import running_server
 

@@ -21,6 +21,7 @@ def browser(orchestrator: Orchestrator) -> TestClient:
     """Asks for pages as a browser does, and stays at a redirect; errors of the server are answers."""
     return TestClient(
         add_pages(create_app(orchestrator)),
+        base_url="http://localhost",
         headers={"accept": "text/html"},
         follow_redirects=False,
         raise_server_exceptions=False,
@@ -30,6 +31,4 @@ def browser(orchestrator: Orchestrator) -> TestClient:
 @pytest.fixture
 def twins(browser: TestClient) -> TestClient:
     """Asks for the JSON twins of pages, by the paths of the pages."""
-    return TestClient(
-        browser.app, base_url=f"http://testserver{PREFIX}{TWINS}", raise_server_exceptions=False
-    )
+    return TestClient(browser.app, base_url=f"http://localhost{PREFIX}{TWINS}", raise_server_exceptions=False)

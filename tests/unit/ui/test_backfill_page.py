@@ -98,7 +98,7 @@ def test_every_phase_is_shown(database: Database, browser: TestClient, phase: Ph
         enter(database, made, 0, phase, **branch_state())
     page = browser.get(f"/backfills/{made.id}")
     assert page.status_code == 200
-    assert f"{phase.value.lower()} since" in page.text
+    assert f"{phase.value.lower()}: " in page.text
 
 
 def test_chunks_are_cells_that_lead_to_their_runs(

@@ -35,6 +35,20 @@ def test_two_versions_are_laid_against_each_other(
     assert changed == {("-", "id: b"), ("+", "id: c")}
 
 
+def test_the_older_version_stands_first_whichever_is_shown(
+    browser: TestClient, twins: TestClient, database: Database
+) -> None:
+    push_jobs(database, "wf", "a", "b")
+    push_jobs(database, "wf", "a", "c")
+    one = twins.get("/workflows/wf/definition?version=2&against=1").json()
+    other = twins.get("/workflows/wf/definition?version=1&against=2").json()
+    assert one["diff"] == other["diff"]
+    assert one["compared"] == other["compared"] == [1, 2]
+    page = browser.get("/workflows/wf/definition?version=1&against=2").text
+    assert "Version 1 against 2" in page
+    assert "<th>1</th><th>2</th>" in page
+
+
 def test_the_same_version_twice_says_the_same(browser: TestClient, database: Database) -> None:
     push_jobs(database, "wf", "a")
     assert (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calve.ui.formats import duration, plain_stamp
+from calve.ui.formats import absolute, duration, iso, plain_stamp
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,13 @@ def test_a_duration_has_two_units_and_none_that_is_zero(milliseconds: int | None
 )
 def test_a_timestamp_of_a_range_is_told_without_what_says_nothing(value: object, text: str) -> None:
     assert plain_stamp(value) == text
+
+
+@pytest.mark.parametrize("moment", [2**60, -(2**60), 253_402_300_799_999 + 1, -62_135_596_800_001])
+def test_a_moment_that_is_no_date_is_told_as_the_number_it_is(moment: int) -> None:
+    assert absolute(moment, "Asia/Tokyo") == iso(moment) == f"{moment} ms"
+
+
+def test_the_last_moment_of_all_is_told_in_any_zone() -> None:
+    assert absolute(253_402_300_799_000) == "9999-12-31 23:59:59 UTC"
+    assert absolute(253_402_300_799_000, "Asia/Tokyo") == "253402300799000 ms"

@@ -9,7 +9,8 @@ from sqlalchemy import insert
 
 from calve.state.database import Database
 from calve.state.orchestration import incremental_triggers, time_triggers
-from calve.ui.views.tables.freshness import GRACE_MS, Freshness, fresh_workflows, worst
+from calve.ui.views.tables.freshness import Freshness, fresh_workflows, worst
+from calve.ui.views.tables.lateness import GRACE_MS
 from support.engine_rows import NOW, push_jobs, set_run, start
 
 MINUTE = 60_000
@@ -26,7 +27,9 @@ def fresh(database: Database, now: int = NOW) -> Freshness:
         return fresh_workflows(connection, ["w", "gone"], now)["w"]
 
 
-def decide(database: Database, what: str, why: str, waiting_since: int | None = None, **trigger: str) -> None:
+def decide(
+    database: Database, what: str, why: str, waiting_since: int | None = None, **trigger: object
+) -> None:
     row = {
         "workflow_id": "w",
         "trigger_uuid": "t",
@@ -60,6 +63,13 @@ def test_changes_may_wait_for_as_long_as_the_trigger_says_and_a_while(database: 
     assert fresh(database, NOW + 2 * 60 * MINUTE + GRACE_MS).status == "STALE"
     late = fresh(database, NOW + 2 * 60 * MINUTE + GRACE_MS + 1)
     assert (late.status, late.why) == ("LATE", "changes wait for 3 h")
+
+
+@pytest.mark.usefixtures("_succeeded")
+def test_a_trigger_that_waits_for_more_without_an_end_may_do_so_for_a_day(database: Database) -> None:
+    decide(database, "waiting", "it waits for more", NOW, min_rows=100)
+    assert fresh(database, NOW + 24 * 60 * MINUTE + GRACE_MS).status == "STALE"
+    assert fresh(database, NOW + 24 * 60 * MINUTE + GRACE_MS + 1).status == "LATE"
 
 
 @pytest.mark.usefixtures("_succeeded")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,19 @@ from calve.ledger.targets import settle_target
 from calve.settings import load_settings
 from calve.state.clock import now_ms, to_iso
 from calve.state.database import Database
-from calve.state.orchestration import incremental_triggers, workflows
+from calve.state.orchestration import incremental_triggers, time_triggers, workflows
 from calve.state.schema import capture_writes, captures
+from calve.steps.incremental.shared import close_ledgers
 from calve.ui.formats import duration
 from calve.ui.views.home import day as home_day
 from calve.ui.views.home import failures
 from calve.ui.views.home.page import home as home_view
+from calve.ui.views.lineage import reading
+from calve.ui.views.lineage.reading import read_all
+from calve.ui.views.tables.freshness import fresh_workflows
+from calve.ui.views.tables.lateness import GRACE_MS
 from support.backfill_states import branch_state, enter, keep_plan, set_status
-from support.engine_rows import add_run, add_step, push_jobs, set_run, start
+from support.engine_rows import NOW, add_run, add_step, push_jobs, push_yaml, set_run, start
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +66,7 @@ def test_no_engine_is_told_with_the_command_that_starts_one(database: Database, 
     push_jobs(database, "w", "a")
     (line,) = twins.get("/home").json()["attention"]
     assert (line["what"], line["command"]) == ("No engine is alive", "calve worker")
+    assert (line["act"], line["href"]) == ("Engines", "/settings")
 
 
 @pytest.mark.usefixtures("alive")
@@ -126,6 +133,7 @@ def test_what_is_paused_is_told_if_something_waits_for_it(database: Database, tw
     held, queued = twins.get("/home").json()["attention"]
     assert (held["what"], queued["what"]) == ("held", "queue")
     assert "breakpoint" in held["why"]
+    assert (held["since"], held["href"]) == (NOW, "/workflows/held/instances/1/steps/a")
     assert queued["command"] == "calve resume queue"
 
 
@@ -139,6 +147,53 @@ def test_changes_that_wait_for_too_long_are_told(database: Database, twins: Test
     trigger(database, "stuck", "held", looked_at=now)
     lines = {line["what"]: line["status"] for line in twins.get("/home").json()["attention"]}
     assert lines == {"unreadable": "FAILED", "overdue": "LATE", "forgotten": "LATE", "stuck": "BLOCKED"}
+
+
+@pytest.mark.usefixtures("alive")
+def test_changes_are_late_on_this_page_when_they_are_on_the_others(
+    database: Database, twins: TestClient
+) -> None:
+    now = now_ms()
+    soon = now - GRACE_MS + 60_000
+    trigger(database, "soon", "waiting", waiting_since=now - 9 * HOUR, next_look=to_iso(soon))
+    trigger(database, "late", "waiting", waiting_since=now - 9 * HOUR, next_look=to_iso(soon - 60_000))
+    (line,) = twins.get("/home").json()["attention"]
+    assert (line["what"], line["why"]) == ("late", "Changes wait for 9 h: because.")
+    assert line["href"] == "/workflows/late?tab=triggers"
+    with database.read() as connection:
+        fresh = fresh_workflows(connection, ["soon", "late"], now_ms())
+    assert (fresh["soon"].status, fresh["late"].status) == ("STALE", "LATE")
+
+
+@pytest.mark.usefixtures("alive")
+def test_a_schedule_that_is_overdue_is_told_once(database: Database, twins: TestClient) -> None:
+    now = now_ms()
+    for name, late in (("kept", GRACE_MS - 60_000), ("overdue", 2 * HOUR)):
+        push_yaml(
+            database,
+            f"Trigger: [{{cron: '@daily'}}, {{cron: '@hourly'}}]\n"
+            f"Workflow: {{id: {name}, jobs: [{{job: {{id: a, type: NoOp}}}}]}}\n",
+        )
+        with database.write() as connection:
+            this = time_triggers.c.workflow_id == name
+            connection.execute(update(time_triggers).where(this).values(next_at=now - late))
+    (line,) = twins.get("/home").json()["attention"]
+    assert (line["status"], line["what"], line["since"]) == ("LATE", "overdue", now - 2 * HOUR)
+    assert line["why"] == "Its schedule was due 2 h ago, and has started nothing since."
+    assert line["href"] == "/workflows/overdue?tab=triggers"
+
+
+@pytest.mark.usefixtures("alive")
+@pytest.mark.parametrize("kind", ["blocked", "late", "schedules", "paused", "steps", "backfills"])
+def test_whatever_is_cut_short_says_that_there_is_more(
+    database: Database, twins: TestClient, kind: str
+) -> None:
+    for number in range(13):
+        MAKERS[kind](database, f"w{number}")
+    *lines, rest = twins.get("/home").json()["attention"]
+    assert len(lines) == 12
+    assert rest["what"].startswith("More ")
+    assert rest["since"] is None
 
 
 @pytest.mark.usefixtures("alive")
@@ -208,6 +263,53 @@ def test_tables_are_listed_with_their_newest_write_the_stalest_first(
     assert "/tables/lake.db.stale" in browser.get("/").text
 
 
+def test_a_table_is_as_fresh_here_as_on_its_own_page(
+    orchestrator: Orchestrator, database: Database, twins: TestClient
+) -> None:
+    now = now_ms()
+    for name in ("one", "other"):
+        script = "INSERT INTO db.end SELECT * FROM db.t"
+        push_yaml(
+            database, f"Workflow: {{id: {name}, jobs: [{{job: {{id: a, type: Spark, script: {script}}}}}]}}"
+        )
+        run(database, name, "SUCCEEDED" if name == "one" else "FAILED")
+    push_jobs(database, "backfill-1-one", "a")
+    run(database, "backfill-1-one", "TIMED_OUT")
+    read_all(orchestrator)
+    seen = []
+    for workflow in ("one", "backfill-1-one"):
+        written(database, "lake.db.end", now := now + 1, f"{workflow}/1/capture")
+        (here,) = twins.get("/home").json()["freshness"]["tables"]
+        (there,) = (x for x in twins.get("/tables").json()["tables"] if x["name"] == "lake.db.end")
+        itself = twins.get("/tables/lake.db.end").json()
+        assert here["freshness"] == there["freshness"] == itself["freshness"]
+        seen.append((here["workflow_id"], here["freshness"]["why"]))
+    assert seen == [("one", "instance 1 failed"), ("backfill-1-one", "instance 1 failed")]
+    close_ledgers()
+
+
+def test_no_definition_is_read_while_the_page_waits(
+    database: Database, twins: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_yaml(
+        database,
+        "Workflow: {id: w, jobs: [{job: {id: a, type: Spark, script: INSERT INTO db.t SELECT 1 AS x}}]}",
+    )
+    push_jobs(database, "wrote", "a")
+    run(database, "w", "FAILED")
+    run(database, "wrote", "SUCCEEDED")
+    written(database, "lake.db.t", now_ms(), "wrote/1/capture")
+    begun: list[Orchestrator] = []
+    monkeypatch.setattr(reading, "_begin", begun.append)
+    (table,) = twins.get("/home").json()["freshness"]["tables"]
+    assert table["freshness"] == {"status": "FRESH", "why": "instance 1 succeeded"}
+    (orchestrator,) = begun
+    read_all(orchestrator)
+    (table,) = twins.get("/home").json()["freshness"]["tables"]
+    assert table["freshness"] == {"status": "LATE", "why": "instance 1 failed"}
+    assert len(begun) == 1
+
+
 def test_the_last_day_is_drawn_with_links_to_runs(database: Database, browser: TestClient) -> None:
     push_jobs(database, "w", "a")
     run(database, "w", "FAILED")
@@ -216,6 +318,22 @@ def test_the_last_day_is_drawn_with_links_to_runs(database: Database, browser: T
     page = browser.get("/").text
     assert 'href="/workflows/w/instances/1/runs/1"' in page
     assert "/workflows/w/instances/2/runs/1" not in page
+
+
+@pytest.mark.parametrize("most", [1_000, 1])
+def test_a_run_that_goes_on_since_more_than_a_day_is_drawn(
+    database: Database, twins: TestClient, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    push_jobs(database, "long", "a")
+    push_jobs(database, "short", "a")
+    before = {"created_at": now_ms() - 30 * HOUR, "started_at": now_ms() - 30 * HOUR}
+    run(database, "long", "IN_PROGRESS", **before)
+    run(database, "short", "SUCCEEDED")
+    monkeypatch.setattr(home_day, "_MOST_RUNS", most)
+    day = twins.get("/home").json()["day"]
+    bars = {row["id"]: [bar["status"] for bar in row["bars"]] for row in day["picture"]["rows"]}
+    assert bars == {"short": ["SUCCEEDED"], "long": ["IN_PROGRESS"]}
+    assert day["runs"] == 2
 
 
 def test_a_busy_day_is_drawn_from_the_runs_of_the_busiest_workflows(
@@ -331,3 +449,43 @@ def written(database: Database, target: str, at: int, run_ref: str | None) -> No
             )
         )  # fmt: skip
         settle_target(connection, target)
+
+
+def _block(database: Database, name: str) -> None:
+    push_jobs(database, name, "a")
+    run(database, name, "FAILED", blocking=True, latest=False)
+
+
+def _overdue(database: Database, name: str) -> None:
+    push_yaml(
+        database,
+        f"Trigger: {{cron: '@daily'}}\nWorkflow: {{id: {name}, jobs: [{{job: {{id: a, type: NoOp}}}}]}}\n",
+    )
+    with database.write() as connection:
+        connection.execute(update(time_triggers).values(next_at=NOW))
+
+
+def _pause(database: Database, name: str) -> None:
+    push_jobs(database, name, "a")
+    start(database, name)
+    with database.write() as connection:
+        connection.execute(update(workflows).values(paused=True))
+
+
+def _hold(database: Database, name: str) -> None:
+    push_jobs(database, name, "a")
+    add_step(database, run(database, name, "IN_PROGRESS"), "a", "PAUSED")
+
+
+def _fail_backfill(database: Database, _name: str) -> None:
+    set_status(database, keep_plan(database), BackfillStatus.RUNNING, BackfillStatus.FAILED)
+
+
+MAKERS: dict[str, Callable[[Database, str], None]] = {
+    "blocked": _block,
+    "late": lambda database, name: trigger(database, name, "held", looked_at=NOW),
+    "schedules": _overdue,
+    "paused": _pause,
+    "steps": _hold,
+    "backfills": _fail_backfill,
+}

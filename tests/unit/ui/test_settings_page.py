@@ -65,7 +65,8 @@ def test_engines_queues_and_permits_are_told(
 def test_no_secret_is_shown(home: Path, orchestrator: Orchestrator) -> None:
     (home / "calve.toml").write_text(SECRETS, encoding="utf-8")
     other = Orchestrator(load_settings(home), orchestrator.database)
-    client = TestClient(add_pages(create_app(other)), headers={"accept": "text/html"})
+    site = add_pages(create_app(other))
+    client = TestClient(site, base_url="http://localhost", headers={"accept": "text/html"})
     for address in ("/settings", "/api/v3/views/settings"):
         text = client.get(address).text
         assert "lake.example" in text

@@ -7,7 +7,8 @@ from fastapi.testclient import TestClient
 
 from calve.engine.orchestrator import Orchestrator
 from calve.state.database import Database
-from support.engine_rows import add_step, push_jobs, push_yaml, set_run, start
+from calve.ui.views.signals import finding
+from support.engine_rows import NOW, add_step, push_jobs, push_yaml, set_run, start
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +71,55 @@ def test_who_waits_is_told(browser: TestClient, twins: TestClient, database: Dat
     assert twins.get("/signals?name=orders/ready").json()["waiting"]["steps"] == []
 
 
+def wait_for(database: Database, signal: str, created_at: int) -> None:
+    """A run with a step that waits for a signal."""
+    run = start(database, "other").run
+    set_run(database, run, status="IN_PROGRESS", created_at=created_at)
+    dependencies = json.dumps([{"name": signal, "status": "PENDING", "conditions": []}])
+    add_step(database, run, "waits", "WAITING_FOR_SIGNALS", dependencies=dependencies)
+
+
+def test_who_waits_for_a_signal_is_found_among_many_that_wait_for_others(
+    browser: TestClient, twins: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_jobs(database, "other", "waits", run_strategy="parallel")
+    for number in range(5):
+        wait_for(database, "often", NOW - number)
+    wait_for(database, "seldom", NOW + 1)
+    monkeypatch.setattr(finding, "_WAITING", 3)
+    found = twins.get("/signals?name=seldom").json()["waiting"]
+    assert [one["instance_id"] for one in found["steps"]] == [6]
+    assert not found["is_cut"]
+    often = twins.get("/signals?name=often").json()["waiting"]
+    assert [one["instance_id"] for one in often["steps"]] == [5, 4, 3]
+    assert often["is_cut"]
+    assert "There may be more" in browser.get("/signals").text
+
+
+def test_nobody_is_said_to_wait_only_if_everything_was_looked_at(
+    browser: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_jobs(database, "other", "waits", run_strategy="parallel")
+    for number in range(3):
+        wait_for(database, "often", NOW + number)
+    assert "Nobody waits for this signal." in browser.get("/signals?name=x").text
+    monkeypatch.setattr(finding, "_LIVE_RUNS", 2)
+    page = browser.get("/signals?name=x").text
+    assert "Nobody waits for this signal." not in page
+    assert "Nobody was found, and yet somebody may wait" in page
+
+
+def test_workflows_that_signals_start_are_cut_with_a_word(
+    twins: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "_WAITING", 1)
+    push_yaml(database, TRIGGERED)
+    assert not twins.get("/signals").json()["waiting"]["is_cut"]
+    push_yaml(database, TRIGGERED.replace("id: wf", "id: wf2"))
+    waiting = twins.get("/signals").json()["waiting"]
+    assert (len(waiting["subscribers"]), waiting["is_cut"]) == (1, True)
+
+
 def test_a_signal_is_sent_once(browser: TestClient, orchestrator: Orchestrator) -> None:
     form = {"name": " a/b ", "params": "day=20240101\n\ntext = x=y", "payload": '{"k": [1]}'}
     answer = browser.post("/signals", data=form)
@@ -87,6 +137,9 @@ def test_a_signal_is_sent_once(browser: TestClient, orchestrator: Orchestrator) 
         ({"name": "a", "params": "<day"}, "found the param &#39;&lt;day&#39;"),
         ({"name": "a", "payload": "[1]"}, "the payload is no JSON object"),
         ({"name": "a", "payload": "{"}, "the payload is no JSON object"),
+        ({"name": "a", "payload": '{"a":' + "[" * 200 + "]" * 200 + "}"}, "nested more than"),
+        ({"name": "a", "payload": '{"a":' + "[" * 9_000 + "]" * 9_000 + "}"}, "nested more than"),
+        ({"name": "valid_through:lake.a.b", "params": "valid_through=soon"}, "no moment"),
     ],
 )
 def test_a_wrong_signal_shows_the_form_again(browser: TestClient, form: dict[str, str], said: str) -> None:

@@ -100,6 +100,18 @@ def test_a_wrong_value_shows_the_form_again_with_what_was_typed(
         assert connection.execute(select(runs)).first() is None
 
 
+@pytest.mark.parametrize("depth", [100, 400, 3_000])
+def test_a_map_that_is_nested_without_end_is_an_answer_and_no_defect(
+    browser: TestClient, database: Database, depth: int
+) -> None:
+    push_yaml(database, "Workflow: {id: wf, m: {a: {b: 1}}, jobs: [{job: {id: a, type: NoOp}}]}")
+    page = browser.post("/workflows/wf/start", data={"param.m": "{a: " * depth + "[" + "}" * depth})
+    assert page.status_code == 400
+    deep = browser.post("/workflows/wf/start", data={"param.m": "{a: " * depth + "1" + "}" * depth})
+    assert deep.status_code in (303, 400)
+    assert browser.get(deep.headers.get("location", "/workflows/wf")).status_code == 200
+
+
 def test_a_form_that_is_sent_twice_starts_once(browser: TestClient, database: Database) -> None:
     push_jobs(database, "wf", "a")
     for told in ("Started.", "It+was+started+before."):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,12 +14,14 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, NestedField
+from sqlalchemy import QueuePool
 
 from calve.engine.orchestrator import Orchestrator
 from calve.ledger.ledger import Ledger
 from calve.ledger.writes import marker_of, note_begun
 from calve.steps.incremental.shared import close_ledgers
 from calve.ui.views.tables import history, page
+from calve.ui.views.tables.arrivals import show_arrivals
 from support.late_data import add_days, make_daily, stamp
 from support.ledgers import append, head, make_ledger, make_table
 
@@ -78,6 +81,23 @@ def test_a_gap_and_what_was_committed_ahead_are_shown(ledger: Ledger, twins: Tes
     assert [bar["state"] for bar in lane["bars"]] == ["committed", "gap", "committed"]
     assert lane["bars"][2]["capture_id"] == ahead.id
     assert lane["bars"][1]["x"] > lane["frontier_x"] - 2
+
+
+def test_manifests_are_read_while_no_connection_is_held(
+    ledger: Ledger, orchestrator: Orchestrator, twins: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(make_table(ledger), 1)
+    held: list[int] = []
+    pool = orchestrator.database._engine.pool
+    assert isinstance(pool, QueuePool)
+
+    def note(*given: Any) -> Any:
+        held.append(pool.checkedout())
+        return show_arrivals(*given)
+
+    monkeypatch.setattr(page, "show_arrivals", note)
+    assert twins.get("/tables/db.t").status_code == 200
+    assert held == [0]
 
 
 def test_late_rows_are_counted_and_drawn(
@@ -172,6 +192,10 @@ def test_a_long_history_is_cut_and_captures_come_in_pages(
     rest = twins.get("/tables/db.t", params={"before": found["older"]}).json()
     assert (len(rest["captures"]), rest["older"]) == (1, None)
     assert not {x["id"] for x in rest["captures"]} & {x["id"] for x in found["captures"]}
+    by_time = twins.get("/tables/db.t", params={"axis": "time"}).json()
+    last = twins.get(by_time["older_page"]).json()
+    assert ([x["id"] for x in last["captures"]], last["older_page"]) == ([rest["captures"][0]["id"]], None)
+    assert (rest["newer_page"], last["newer_page"]) == ("/tables/lake.db.t", "/tables/lake.db.t?axis=time")
     assert twins.get("/tables/db.t", params={"before": "x"}).status_code == 400
 
 

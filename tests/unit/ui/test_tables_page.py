@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 
 from calve.engine.orchestrator import Orchestrator
 from calve.ledger.ledger import Ledger
+from calve.server.app import PREFIX
 from calve.state.database import Database
 from calve.steps.incremental.shared import close_ledgers
 from calve.ui.views.tables import listing
@@ -120,3 +121,12 @@ def test_what_was_not_asked_for_the_longest_is_forgotten_first() -> None:
     assert (kept.get(4), kept.get(5), kept.get(3)) == (4, None, 3)
     kept.keep(99, 99)
     assert (kept.get(99), kept.get(4)) == (99, None)
+
+
+def test_a_signal_that_says_no_moment_is_refused_and_the_list_stays(
+    ledger: Ledger, browser: TestClient
+) -> None:
+    body = {"name": "valid_through:lake.db.t", "params": {"valid_through": "soon"}}
+    refused = browser.post(f"{PREFIX}/signals", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (400, "VALID_THROUGH_INVALID")
+    assert browser.get("/tables").status_code == 200

@@ -65,7 +65,8 @@ def test_pages_are_the_same_over_postgres(home: Path, postgres_url: str) -> None
     push_jobs(orchestrator.database, "wf", "a")
     add_step(orchestrator.database, start(orchestrator.database, "wf").run, "a", "RUNNING")
     orchestrator.send_signal("x", {"day": 1}, {}, None)
-    client = TestClient(add_pages(create_app(orchestrator)), headers={"accept": "text/html"})
+    site = add_pages(create_app(orchestrator))
+    client = TestClient(site, base_url="http://localhost", headers={"accept": "text/html"})
     pages = ["/workflows", "/workflows?search=wf&owner=alice", "/workflows/wf", "/workflows/wf/start"]
     pages += [f"/workflows?state={state}" for state in STATES]
     pages += [f"/workflows/wf?tab={tab}" for tab in ("triggers", "tables", "history")]

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
 
+from calve.backfill.lineage import loading
+from calve.backfill.lineage.model import WorkflowTables
+from calve.backfill.lineage.reading import read_tables
 from calve.engine.orchestrator import Orchestrator
 from calve.state.database import Database
 from calve.state.orchestration import incremental_triggers
+from calve.ui.views.lineage.reading import read_all
+from calve.workflow.definition import Workflow
 from support.engine_rows import NOW, add_step, push_jobs, push_yaml, set_run, start
 
 pytestmark = pytest.mark.slow
@@ -181,6 +187,28 @@ def test_tables_and_lag_are_shown_and_what_cannot_be_read_is_said(
     assert found["lag"][0]["error"]["message"] in page.text.replace("&#39;", "'")
 
 
+def test_tables_of_a_workflow_are_shown_without_reading_those_of_others(
+    browser: TestClient, twins: TestClient, orchestrator: Orchestrator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push_yaml(orchestrator.database, INCREMENTAL)
+    push_jobs(orchestrator.database, "other", "a")
+    read: list[str] = []
+
+    def note(workflow: Workflow, *more: Any, **options: Any) -> WorkflowTables:
+        read.append(workflow.id)
+        return read_tables(workflow, *more, **options)
+
+    loading.forget_lineage()
+    monkeypatch.setattr(loading, "read_tables", note)
+    assert 'id="lag" data-live' in browser.get("/workflows/ips?tab=tables").text
+    assert read == ["ips"]
+    read_all(orchestrator)
+    read.clear()
+    (found,) = twins.get("/workflows/ips?tab=tables").json()["tables"]["reads"]
+    assert found["table"] == "lake.db.orders"
+    assert read == []
+
+
 def test_history_tells_what_people_did_and_the_properties(
     browser: TestClient, orchestrator: Orchestrator, database: Database
 ) -> None:
@@ -232,7 +260,7 @@ def test_all_instances_are_stopped_and_failed_ones_unblocked(
     blocking = start(database, "wf").run
     set_run(database, blocking, status="FAILED", blocking=True)
     start(database, "wf")
-    assert "Let the sequence go on past 1 failed instances?" in browser.get("/workflows/wf").text
+    assert "Let the sequence go on past 1 failed instance?" in browser.get("/workflows/wf").text
     assert browser.post("/workflows/wf/actions/unblock").headers["location"].endswith("%3A+1.")
     assert browser.post("/workflows/wf/actions/stop").headers["location"].endswith("%3A+1.")
     head = twins.get("/workflows/wf").json()["head"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, Text, bindparam, cast, func, select
 
 from calve.backfill.lineage.graph import Lineage
 from calve.backfill.lineage.model import Cause, Direction, Unknown, WorkflowTables
@@ -49,6 +49,9 @@ _KEYS = (
     select(workflows.c.workflow_id, _VERSION.label("version"), workflows.c.created_at)
     .where(~workflows.c.workflow_id.startswith(BACKFILL_PREFIX, autoescape=True))
     .order_by(workflows.c.workflow_id)
+)
+_KEY = select(workflows.c.workflow_id, _VERSION, workflows.c.created_at).where(
+    workflows.c.workflow_id == bindparam("workflow_id")
 )
 _ALL = _KEYS.subquery()
 #: All keys as one text: there may be very many, and pages ask again and again whether they are the same.
@@ -98,6 +101,15 @@ def try_lineage(connection: Connection, settings: Settings, at_most: int | None)
         _forget_others(world)
         _cache[world] = _Known(stamp, current, lineage)
     return lineage, 0
+
+
+def read_workflow(connection: Connection, settings: Settings, workflow_id: str) -> WorkflowTables | None:
+    """The tables of one workflow, whatever is known of others; None if there is no such workflow."""
+    with _lock:
+        known = _cache.get(_world(connection, settings), _Known())
+    key = connection.execute(_KEY, {"workflow_id": workflow_id}).first()
+    found = None if key is None else known.read.get((key[0], key[1], key[2]))
+    return found or next(_read(connection, settings, [workflow_id], None), None)
 
 
 def read_with_columns(

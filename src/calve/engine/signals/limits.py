@@ -8,6 +8,7 @@ from typing import Any
 from calve.engine.outbox import dump
 from calve.engine.signals.encoding import LONG_MAX, LONG_MIN
 from calve.errors import UsageError
+from calve.steps.table_signals import check_valid_through
 
 # Together with the encoding these keep every key of the index under what PostgreSQL can index.
 NAME_BYTES = 512
@@ -30,6 +31,7 @@ def check_signal(
     for param, value in params.items():
         _check_text(f"the name of a param of signal '{name}'", param, PARAM_NAME_BYTES)
         _check_value(name, param, value)
+    check_valid_through(name, params)
     _check_payload(name, payload)
 
 

@@ -7,18 +7,23 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
+from calve.engine.signals.encoding import encode
 from calve.engine.signals.model import Signal
 from calve.engine.signals.sending import get, send
 from calve.errors import NotFoundError
 from calve.state.clock import to_iso
 from calve.state.orchestration import signal_params, signals
-from calve.steps.table_signals import VALID_THROUGH, to_epoch_ms, valid_through_signal
+from calve.steps.table_signals import FIRST_MS, LAST_MS, VALID_THROUGH, to_epoch_ms, valid_through_signal
 
+# Values are kept so that their order is that of the numbers; whatever is no moment lies outside of these.
+_IS_MOMENT = (signal_params.c.param == VALID_THROUGH) & signal_params.c.value.between(
+    encode(FIRST_MS), encode(LAST_MS)
+)
 # Each name has a first signal, by which it is found without reading the others.
 _first = signals.alias("first")
 _greatest = (
     select(signal_params.c.seq_id)
-    .where(signal_params.c.name == _first.c.name, signal_params.c.param == VALID_THROUGH)
+    .where(signal_params.c.name == _first.c.name, _IS_MOMENT)
     .order_by(signal_params.c.value.desc())
     .limit(1)
     .correlate(_first)
@@ -40,10 +45,9 @@ def publish(connection: Connection, table: str, value: Any, now_ms: int) -> None
 def describe(connection: Connection, table: str) -> dict[str, Any]:
     """Up to which moment a table is complete. Raises VALID_THROUGH_UNKNOWN if nobody has said it."""
     name = valid_through_signal(table)
-    # Values are kept so that their order is that of the numbers.
     greatest = (
         select(signal_params.c.seq_id)
-        .where(signal_params.c.name == name, signal_params.c.param == VALID_THROUGH)
+        .where(signal_params.c.name == name, _IS_MOMENT)
         .order_by(signal_params.c.value.desc())
         .limit(1)
     )

@@ -13,7 +13,14 @@ from calve.engine.model.requests import InitiatorType, Started, StartRequest
 from calve.engine.outbox import dump, record_event
 from calve.engine.signals.model import Signal
 from calve.engine.signals.naming import SignalResolver, as_definitions
-from calve.engine.triggers.starting import Start, record_failure, try_start
+from calve.engine.triggers.starting import (
+    CONDITION_FALSE,
+    DEDUP_FAILED,
+    EVENT,
+    Start,
+    record_failure,
+    try_start,
+)
 from calve.errors import CalveError
 from calve.workflow.definition.signals import SignalTrigger
 from calve.workflow.params import Evaluation, ParamSource, evaluate_condition
@@ -59,8 +66,8 @@ def start_firing(connection: Connection, firing: SignalFiring, start: Start, now
         record_failure(connection, firing.workflow_id, firing.initiator, error, now_ms)
         return None
     if not wanted:
-        data = {"action": "trigger_condition_false", "initiator": firing.initiator}
-        record_event(connection, now_ms, "trigger", firing.workflow_id, data)
+        data = {"action": CONDITION_FALSE, "initiator": firing.initiator}
+        record_event(connection, now_ms, EVENT, firing.workflow_id, data)
         return None
     request = StartRequest(
         workflow_id=firing.workflow_id,
@@ -84,5 +91,5 @@ def _request_id(connection: Connection, firing: SignalFiring, now_ms: int) -> st
         try:
             return derived_uuid(plain_text(firing.scope.expression(expression)))
         except CalveError as error:
-            record_failure(connection, firing.workflow_id, firing.initiator, error, now_ms)
+            record_failure(connection, firing.workflow_id, firing.initiator, error, now_ms, DEDUP_FAILED)
     return derived_uuid(dump([firing.workflow_id, firing.trigger_uuid, sorted(firing.seq_ids.items())]))

@@ -11,6 +11,12 @@ from calve.engine.model.requests import Started, StartRequest
 from calve.engine.outbox import record_event
 from calve.errors import CalveError, UnreachableError
 
+#: The kind of the events of triggers, and what such an event may tell of.
+EVENT = "trigger"
+FAILED = "trigger_failed"
+CONDITION_FALSE = "trigger_condition_false"
+DEDUP_FAILED = "trigger_dedup_failed"
+
 #: Starts an instance in the transaction that the trigger is fired in.
 Start = Callable[[StartRequest], Started]
 
@@ -28,8 +34,13 @@ def try_start(connection: Connection, request: StartRequest, start: Start, now_m
 
 
 def record_failure(
-    connection: Connection, workflow_id: str, initiator: Mapping[str, Any], error: CalveError, now_ms: int
+    connection: Connection,
+    workflow_id: str,
+    initiator: Mapping[str, Any],
+    error: CalveError,
+    now_ms: int,
+    action: str = FAILED,
 ) -> None:
-    """Note that a trigger fired and nothing came of it."""
-    data = {"action": "trigger_failed", "initiator": dict(initiator), "error": error.to_json()}
-    record_event(connection, now_ms, "trigger", workflow_id, data)
+    """Note an error of a trigger that fired: nothing came of it, unless `action` says something else."""
+    data = {"action": action, "initiator": dict(initiator), "error": error.to_json()}
+    record_event(connection, now_ms, EVENT, workflow_id, data)

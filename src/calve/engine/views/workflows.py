@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, literal, select
+from sqlalchemy import Connection, Row, Select, literal, select
 
 from calve.engine.catalog.versions import resolve_version
 from calve.engine.model.statuses import RunStatus
+from calve.engine.views.counting import count_some
 from calve.engine.views.documents import Json, load_map, named, version_workflow, without_nones
 from calve.engine.views.lookup import find_workflow
 from calve.engine.views.pages import PageRequest, read_page
+from calve.engine.views.refusals import trigger_words
 from calve.errors import NotFoundError, UsageError
 from calve.state.orchestration import events, property_changes, runs, workflow_versions
 from calve.workflow.definition.properties import STEP_CONCURRENCY_DEFAULT
 
 TIMELINE_LIMIT = 300
-#: What a count goes up to: past it, "so many and more" is all that anybody wants to know.
-_COUNT_LIMIT = 10_000
 _NO_SNAPSHOT = "PROPERTIES_NOT_FOUND"
 
 
@@ -27,7 +27,7 @@ def workflow_overview(connection: Connection, workflow_id: str) -> Json:
     row = find_workflow(connection, workflow_id)
     properties = load_map(row.properties)
     nonterminal = {
-        status.value: _count(connection, _unfinished(workflow_id, status))
+        status.value: count_some(connection, _unfinished(workflow_id, status))
         for status in (RunStatus.CREATED, RunStatus.IN_PROGRESS)
     }
     # As a bare column, which is how the partial index says it.
@@ -41,7 +41,7 @@ def workflow_overview(connection: Connection, workflow_id: str) -> Json:
             "properties_snapshot": _snapshot(row, properties),
             "step_concurrency": properties.get("step_concurrency", STEP_CONCURRENCY_DEFAULT),
             "nonterminal_instances": {status: count for status, count in nonterminal.items() if count},
-            "failed_instances": _count(connection, blocking),
+            "failed_instances": count_some(connection, blocking),
             "latest_instance_id": row.latest_instance_id,
             "paused": row.paused,
         }
@@ -95,7 +95,7 @@ def properties_snapshot(connection: Connection, workflow_id: str, snapshot: str 
 
 
 def workflow_timeline(connection: Connection, workflow_id: str) -> Json:
-    """What people did to a workflow, the newest first."""
+    """What people and triggers did to a workflow, the newest first."""
     find_workflow(connection, workflow_id)
     query = (
         select(events.c.at, events.c.data)
@@ -113,7 +113,9 @@ def _timeline_event(at: int, data: Json) -> Json:
     rest = {key: value for key, value in data.items() if key not in ("author", "log")}
     return {
         "author": named(data.get("author") or ""),
-        "log": data.get("log") or ", ".join(f"{key}: {value}" for key, value in rest.items()),
+        "log": data.get("log")
+        or trigger_words(data)
+        or ", ".join(f"{key}: {value}" for key, value in rest.items()),
         "timestamp": at,
         **rest,
     }
@@ -124,12 +126,6 @@ def _unfinished(workflow_id: str, status: RunStatus) -> Select[Any]:
     return select(literal(1)).where(
         runs.c.workflow_id == workflow_id, runs.c.status == literal(status.value, literal_execute=True)
     )
-
-
-def _count(connection: Connection, query: Select[Any]) -> int:
-    return connection.execute(
-        select(func.count()).select_from(query.limit(_COUNT_LIMIT).subquery())
-    ).scalar_one()
 
 
 def _version(workflow: Row[Any], version: Row[Any]) -> Json:

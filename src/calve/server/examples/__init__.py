@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calve.server.examples import backfills, definitions, library, running, tables
+from calve.server.examples import backfills, definitions, library, running, tables, views
 
 #: The body of a request; a text is YAML.
 REQUESTS: Mapping[str, Any] = {
@@ -22,6 +22,7 @@ ANSWERS: Mapping[str, Any] = {
     **library.ANSWERS,
     **tables.ANSWERS,
     **backfills.ANSWERS,
+    **views.ANSWERS,
 }
 ERROR: Mapping[str, Any] = {
     "status": 404,

@@ -148,6 +148,7 @@ ANSWERS: dict[str, Any] = {
         "time_triggers": [],
         "signal_triggers": [],
         "incremental_triggers": [_TRIGGER],
+        "refusals": [],
     },
     "GET /workflows/{workflow_id}/versions/pagination": {
         "page_info": _PAGE_INFO,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from calve.engine.views import flatten as flat
 from calve.engine.views import run_list
 from calve.engine.views.pages import PAGE_LIMIT
-from calve.server.dependencies import Json, Number, Orchestrating
+from calve.server.dependencies import Json, Number, Orchestrating, within
 
 router = APIRouter(tags=["instances"])
 
@@ -22,7 +22,7 @@ def list_runs(
     workflow_id: Annotated[str | None, Query(description="Only of this workflow.")] = None,
     status: Annotated[str | None, Query(description="Only in this status, such as `FAILED`.")] = None,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before.")] = None,
-    limit: int = 20,
+    limit: Annotated[int, within(run_list.RUNS_LIMIT)] = 20,
 ) -> Json:
     """The newest runs, of one workflow or of all.
 

@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from calve.engine.views import signals as views
+from calve.engine.views.pages import PAGE_LIMIT
 from calve.errors import ConflictError
 from calve.server.bodies import OutputBody, SignalBody
-from calve.server.dependencies import Json, Orchestrating
+from calve.server.dependencies import Json, Orchestrating, within
 
 router = APIRouter(tags=["signals"])
 
@@ -44,7 +45,7 @@ def list_signals(
     orchestrator: Orchestrating,
     name: Annotated[str | None, Query(description="Only of this name.")] = None,
     cursor: str | None = None,
-    limit: int = 50,
+    limit: Annotated[int, within(PAGE_LIMIT)] = 50,
 ) -> Json:
     """The newest signals, of one name or of all."""
     with orchestrator.database.read() as connection:

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Header, Path, Query
 
 from calve.engine.views import workflow_list
 from calve.engine.views import workflows as views
+from calve.engine.views.pages import PAGE_LIMIT
 from calve.errors import UsageError
 from calve.server.answers import action_event, log_event
 from calve.server.bodies import PropertiesBody, TextBody, json_or_yaml_text, yaml_text
-from calve.server.dependencies import Caller, Json, Orchestrating, Page
+from calve.server.dependencies import Caller, Json, Orchestrating, Page, within
 from calve.workflow.definition import Loaded, load_json, load_yaml
 from calve.workflow.definition.tags import Tag
 
@@ -29,7 +30,7 @@ def list_workflows(
         str | None, Query(description="A text in id, name, description, tags or owner.", max_length=256)
     ] = None,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the list before.")] = None,
-    limit: int = 50,
+    limit: Annotated[int, within(PAGE_LIMIT)] = 50,
 ) -> Json:
     """List workflows by id, or those in which a text occurs."""
     with orchestrator.database.read() as connection:
@@ -89,7 +90,7 @@ def overview(orchestrator: Orchestrating, workflow_id: str) -> Json:
 
 @router.get("/{workflow_id}/timeline")
 def timeline(orchestrator: Orchestrating, workflow_id: str) -> Json:
-    """What people did to a workflow, the newest first."""
+    """What people and triggers did to a workflow, the newest first."""
     with orchestrator.database.read() as connection:
         return views.workflow_timeline(connection, workflow_id)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from calve.workflow.params.kinds import ParamType
 from calve.workflow.params.model import ParamDefinition
+
+#: Deeper values could be stored, but not be read again.
+_DEPTH_LIMIT = 100
 
 
 def param_from_text(name: str, text: str, declared: Mapping[str, Any] | None) -> ParamDefinition:
@@ -29,13 +32,31 @@ def signal_value_from_text(text: str) -> str | int:
 
 
 def value_from_text(text: str) -> Any:
-    """What a text means in YAML; a text that means nothing there is itself."""
+    """What a text means in YAML; a text that means nothing there, or is nested without end, is itself."""
     # Most who import params read no texts.
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
         value = YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, ValueError):
+    except (YAMLError, ValueError, RecursionError):
         return text
-    return value if isinstance(value, bool | int | float | str | list | dict) else text
+    is_value = isinstance(value, bool | int | float | str | list | dict) and not _is_too_deep(value)
+    return value if is_value else text
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEPTH_LIMIT):
+        # An alias of YAML may stand in many places, and even inside of itself: it is looked at once a level.
+        parts = (part for found in level for part in _parts(found))
+        level = list({id(part): part for part in parts}.values())
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

@@ -6,6 +6,7 @@ from calve.ledger.records import CaptureRecord, Status
 from calve.ledger.transact import require_capture
 from calve.ledger.writes import Write, writes_of
 from calve.server.dependencies import Json, Orchestrating
+from calve.ui.commands import command
 from calve.ui.pages import Pages
 from calve.ui.views.captures.runs import run_of
 from calve.ui.views.captures.sources import show_sources
@@ -36,7 +37,7 @@ def capture_page(orchestrator: Orchestrating, capture_id: str) -> Json:
         "life": _life(record),
         "sources": show_sources(ledger_for(orchestrator).lake, record),
         "writes": [_write(write) for write in writes],
-        "command": f"calve verify {record.id}",
+        "command": command("verify", record.id),
     }
 
 

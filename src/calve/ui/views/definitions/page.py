@@ -15,6 +15,7 @@ from calve.errors import UsageError
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.orchestration import workflow_versions
 from calve.ui.addresses import with_query
+from calve.ui.commands import command
 from calve.ui.pages import Pages
 from calve.ui.views.definitions.diff import diff_lines, number_lines
 from calve.ui.views.workflows.head import read_head
@@ -39,9 +40,8 @@ def definition(
         head = read_head(connection, workflow_id)
         shown = resolve_version(connection, workflow_id, version or "default")
         compared = resolve_version(connection, workflow_id, against) if against else None
-        texts = _texts(
-            [load_definition(connection, workflow_id, number) for number in (shown, compared) if number]
-        )
+        numbers = [shown] if compared is None else sorted((shown, compared))
+        texts = _texts([load_definition(connection, workflow_id, number) for number in numbers])
         versions = _versions(connection, workflow_id, cursor)
     here = f"{head['href']}/definition"
     return {
@@ -50,11 +50,12 @@ def definition(
         "against": compared,
         "language": texts.pop(0),
         "lines": number_lines(texts[0]) if compared is None else [],
-        "diff": None if compared is None else diff_lines(texts[1], texts[0]),
+        "diff": None if compared is None else diff_lines(*texts),
+        "compared": None if compared is None else numbers,
         "versions": [_version(here, one, shown, head) for one in versions["elements"]],
         "newer": _page_link(here, version, against, versions, "start_cursor", "has_previous_page"),
         "older": _page_link(here, version, against, versions, "end_cursor", "has_next_page"),
-        "command": f"calve show {workflow_id} --version {shown}",
+        "command": command("show", workflow_id, "--version", shown),
     }
 
 

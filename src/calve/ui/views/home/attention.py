@@ -11,6 +11,7 @@ from calve.ui.views.home.failures import blocked_workflows, failed_workflows
 from calve.ui.views.home.late import late_consumers
 from calve.ui.views.home.line import line
 from calve.ui.views.home.paused import paused_steps, paused_workflows
+from calve.ui.views.home.schedules import overdue_schedules
 
 
 def attention(connection: Connection, now: int) -> list[Json]:
@@ -18,12 +19,15 @@ def attention(connection: Connection, now: int) -> list[Json]:
     blocked = blocked_workflows(connection)
     failed = failed_workflows(connection, [told["what"] for told in blocked])
     told_of = {told["what"] for told in (*blocked, *failed)}
+    late = late_consumers(connection, now, told_of)
+    told_of |= {told["what"] for told in late}
     return [
         *_engine(connection),
         *blocked,
         *failed,
         *waiting_backfills(connection),
-        *late_consumers(connection, now, told_of),
+        *late,
+        *overdue_schedules(connection, now, told_of),
         *paused_steps(connection),
         *paused_workflows(connection),
     ]
@@ -39,7 +43,7 @@ def _engine(connection: Connection) -> list[Json]:
             "Nothing that is queued begins, and no trigger fires, before one is started.",
             since=None,
             href="/settings",
-            act="Workers",
+            act="Engines",
             command="calve worker",
         )
     ]

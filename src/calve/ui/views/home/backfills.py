@@ -8,7 +8,7 @@ from calve.backfill.statuses import BackfillStatus, Phase
 from calve.server.dependencies import Json
 from calve.state.backfill import backfill_stages, backfills
 from calve.ui.addresses import backfill_address
-from calve.ui.views.home.line import LINES_LIMIT, line
+from calve.ui.views.home.line import line, with_more
 
 #: Older ones are found in the list of backfills.
 _LOOK_BACK = 500
@@ -36,7 +36,12 @@ def waiting_backfills(connection: Connection) -> list[Json]:
         elif row.phase == Phase.WAITING and not row.auto_publish:
             why = f"What '{row.stage}' wrote is validated, and waits for somebody to publish it."
             lines.setdefault(row.id, _told(row.id, "WAITING", why, row.updated_at))
-    return list(lines.values())[:LINES_LIMIT]
+    return with_more(list(lines.values()), _more())
+
+
+def _more() -> Json:
+    why = "Further backfills failed, or wait for somebody."
+    return line("WAITING", "More backfills", why, since=None, href="/backfills", act="All backfills")
 
 
 def _told(backfill_id: int, status: str, why: str, since: int | None) -> Json:

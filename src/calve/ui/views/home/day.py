@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, select
+from sqlalchemy import Connection, Row, bindparam, func, literal, select
 
 from calve.engine.model.statuses import RunStatus
 from calve.server.dependencies import Json
@@ -19,6 +19,7 @@ _ROWS = 20
 _LOOK_BACK = 10_000
 _MOST_RUNS = 1_000
 _MOST_OF_ONE = 30
+_MOST_LONG = 100
 _COLUMNS = (
     runs.c.workflow_id, runs.c.instance_id, runs.c.run_id, runs.c.status, runs.c.created_at,
     runs.c.started_at, runs.c.ended_at,
@@ -36,13 +37,15 @@ def last_day(connection: Connection, now: int, zone: str) -> Json:
     """The picture of the last 24 hours: the workflows with most runs, those that ran last first."""
     begin = now - DAY_MS
     newest = connection.execute(select(func.max(runs.c.id))).scalar() or 0
-    found = _newest_runs(connection, newest, begin)
-    is_complete = len(found) < _MOST_RUNS and not _has_more(connection, newest, begin)
+    latest = _newest_runs(connection, newest, begin)
+    is_complete = len(latest) < _MOST_RUNS and not _has_more(connection, newest, begin)
+    long = _long_runs(connection, begin)
+    found = [*latest, *long]
     counts = Counter(row.workflow_id for row in found)
     shown = dict.fromkeys(row.workflow_id for row in found)
     busiest = {name for name, _ in counts.most_common(_ROWS)}
     lines: dict[str, list[Span]] = {name: [] for name in shown if name in busiest}
-    for row in found if is_complete else _runs_of(connection, lines, begin):
+    for row in found if is_complete else [*_runs_of(connection, lines, begin), *long]:
         if row.workflow_id in lines:
             lines[row.workflow_id].append(_span(row))
     return {
@@ -59,6 +62,17 @@ def _newest_runs(connection: Connection, newest: int, begin: int) -> _Rows:
         runs.c.id > newest - _LOOK_BACK, ~runs.c.inline, runs.c.created_at > begin
     )
     return connection.execute(query.order_by(runs.c.id.desc()).limit(_MOST_RUNS)).all()
+
+
+def _long_runs(connection: Connection, begin: int) -> _Rows:
+    """Runs that go on since before the last 24 hours, by the index of those that go on."""
+    query = select(*_COLUMNS).where(
+        runs.c.status == literal(RunStatus.IN_PROGRESS.value, literal_execute=True),
+        ~runs.c.inline,
+        runs.c.created_at <= begin,
+    )
+    # Ordered by what has no index, so that the database has no reason to take another one.
+    return connection.execute(query.order_by(runs.c.created_at).limit(_MOST_LONG)).all()
 
 
 def _has_more(connection: Connection, newest: int, begin: int) -> bool:

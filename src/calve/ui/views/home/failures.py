@@ -12,8 +12,9 @@ from calve.engine.model.statuses import FAILED, RunStatus
 from calve.engine.views.documents import load_map
 from calve.server.dependencies import Json
 from calve.state.orchestration import runs, steps, workflows
-from calve.ui.addresses import run_address
-from calve.ui.views.home.line import LINES_LIMIT, line
+from calve.ui.addresses import run_address, with_query
+from calve.ui.commands import command
+from calve.ui.views.home.line import LINES_LIMIT, line, with_more
 
 _COLUMNS = (
     runs.c.id, runs.c.workflow_id, runs.c.instance_id, runs.c.status, runs.c.error, runs.c.ended_at,
@@ -27,10 +28,10 @@ def blocked_workflows(connection: Connection) -> list[Json]:
     """Strict sequences in which a failed instance lets no other begin, the first to be blocked first."""
     # As a bare column, which is how the partial index says it; ordered by what has no index, so that
     # the database has no reason to take another one.
-    query = select(*_COLUMNS).where(runs.c.blocking).order_by(runs.c.ended_at).limit(LINES_LIMIT)
+    query = select(*_COLUMNS).where(runs.c.blocking).order_by(runs.c.ended_at).limit(LINES_LIMIT + 1)
     rows = connection.execute(query).all()
     reasons = _reasons(connection, rows)
-    return [
+    lines = [
         line(
             "BLOCKED",
             row.workflow_id,
@@ -39,16 +40,18 @@ def blocked_workflows(connection: Connection) -> list[Json]:
             since=row.ended_at,
             href=run_address(row.workflow_id, row.instance_id),
             act=f"Instance {row.instance_id}",
-            command=f"calve unblock {row.workflow_id}",
+            command=command("unblock", row.workflow_id),
         )
         for row in rows
     ]
+    more = "Further strict sequences are blocked as well."
+    return with_more(lines, _more("BLOCKED", more, "blocked", "All that are blocked"))
 
 
 def failed_workflows(connection: Connection, but_not: Collection[str]) -> list[Json]:
     """Workflows whose newest instance went wrong, the latest first; those of backfills are told elsewhere."""
     rows = _newest_and_failed(connection, but_not)
-    reasons = _reasons(connection, rows[:LINES_LIMIT])
+    reasons = _reasons(connection, rows)
     lines = [
         line(
             row.status,
@@ -58,9 +61,10 @@ def failed_workflows(connection: Connection, but_not: Collection[str]) -> list[J
             href=run_address(row.workflow_id, row.instance_id),
             act=f"Instance {row.instance_id}",
         )
-        for row in rows[:LINES_LIMIT]
+        for row in rows
     ]
-    return [*lines, _more()] if len(rows) > LINES_LIMIT else lines
+    more = "The newest instances of further workflows failed as well."
+    return with_more(lines, _more("FAILED", more, "failed", "All that failed"))
 
 
 def _newest_and_failed(connection: Connection, but_not: Collection[str]) -> Sequence[Row[*tuple[Any, ...]]]:
@@ -116,15 +120,9 @@ def _ended(row: Row[*tuple[Any, ...]]) -> str:
     return "timed out" if row.status == RunStatus.TIMED_OUT else "failed"
 
 
-def _more() -> Json:
-    return line(
-        "FAILED",
-        "More workflows",
-        "The newest instances of further workflows failed as well.",
-        since=None,
-        href="/workflows?state=failed",
-        act="All that failed",
-    )
+def _more(status: str, why: str, state: str, act: str) -> Json:
+    href = with_query("/workflows", state=state)
+    return line(status, "More workflows", why, since=None, href=href, act=act)
 
 
 def _reasons(connection: Connection, rows: Sequence[Row[*tuple[Any, ...]]]) -> dict[int, str]:

@@ -1,53 +1,59 @@
-"""Changes of tables that wait for longer than they should, by what triggers have noted: no table is read."""
+"""Changes of tables that start nothing, or wait for too long, by what triggers noted: no table is read."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select
 
 from calve.engine.triggers.tables.decision import What
 from calve.engine.triggers.tables.waits import Waits
 from calve.engine.views.documents import load_map
+from calve.engine.views.refusals import newest_refusals
+from calve.engine.views.triggers import last_start_refused
 from calve.server.dependencies import Json
 from calve.state.orchestration import incremental_triggers, workflows
-from calve.ui.addresses import workflow_address
+from calve.ui.addresses import with_query, workflow_address
+from calve.ui.commands import command
 from calve.ui.formats import duration
-from calve.ui.views.home.line import LINES_LIMIT, line
+from calve.ui.views.home.line import LINES_LIMIT, line, sentence, with_more
+from calve.ui.views.tables.lateness import GRACE_MS, late_changes
 
-_MINUTE_MS = 60_000
-_DAY_MS = 24 * 60 * _MINUTE_MS
 #: Of so many triggers with something to tell the decision is read.
 _LOOKED_AT = 200
+_T = incremental_triggers
 _COLUMNS = (
-    incremental_triggers.c.workflow_id, incremental_triggers.c.waiting_since,
-    incremental_triggers.c.decision, incremental_triggers.c.looked_at,
-    incremental_triggers.c.waits, incremental_triggers.c.falls_behind, incremental_triggers.c.started_at,
+    _T.c.workflow_id, _T.c.trigger_uuid, _T.c.definition, _T.c.waiting_since, _T.c.decision, _T.c.looked_at,
+    _T.c.waits, _T.c.falls_behind, _T.c.started_at, _T.c.instance_id,
 )  # fmt: skip
 
 
 def late_consumers(connection: Connection, now: int, but_not: Collection[str]) -> list[Json]:
     """Triggers on tables that cannot go on, or whose changes wait past what was promised, or ever longer."""
-    decision = incremental_triggers.c.decision
     query = (
         select(*_COLUMNS)
-        .join(workflows, workflows.c.workflow_id == incremental_triggers.c.workflow_id)
+        .join(workflows, workflows.c.workflow_id == _T.c.workflow_id)
         .where(
-            incremental_triggers.c.active,
+            _T.c.active,
             workflows.c.active_version.is_not(None),
             or_(
-                incremental_triggers.c.falls_behind,
-                incremental_triggers.c.waiting_since < now - _MINUTE_MS,
-                *(_begins(decision, f'{{"what":"{what.value}"') for what in (What.ERROR, What.HELD)),
+                _T.c.falls_behind,
+                _T.c.waiting_since < now - GRACE_MS,
+                and_(_T.c.started_at.is_not(None), _T.c.instance_id.is_(None)),
+                *(_begins(_T.c.decision, f'{{"what":"{what.value}"') for what in (What.ERROR, What.HELD)),
             ),
         )
-        .order_by(incremental_triggers.c.waiting_since, incremental_triggers.c.looked_at)
+        .order_by(_T.c.waiting_since, _T.c.looked_at)
         .limit(_LOOKED_AT)
     )
-    found = (_line(row, now) for row in connection.execute(query) if row.workflow_id not in but_not)
-    return [told for told in found if told is not None][:LINES_LIMIT]
+    lines: list[Json] = []
+    for row in connection.execute(query).all():
+        told = None if row.workflow_id in but_not else _line(connection, row, now)
+        lines += [] if told is None else [told]
+        if len(lines) > LINES_LIMIT:
+            break
+    return with_more(lines, _more())
 
 
 def _begins(text: ColumnElement[str], beginning: str) -> ColumnElement[bool]:
@@ -55,30 +61,26 @@ def _begins(text: ColumnElement[str], beginning: str) -> ColumnElement[bool]:
     return func.substr(text, 1, len(beginning)) == beginning
 
 
-def _line(row: Row[*tuple[Any, ...]], now: int) -> Json | None:
+def _line(connection: Connection, row: Row[*tuple[Any, ...]], now: int) -> Json | None:
     decision = load_map(row.decision)
     why = str(decision.get("why") or "")
-    match decision.get("what"):
-        case What.ERROR:
-            return _told(row, "FAILED", f"A table of its trigger cannot be read: {why}.", row.looked_at)
-        case What.HELD:
-            return _told(row, "BLOCKED", f"Changes wait, and start nothing: {why}.", row.looked_at)
-        case _:
-            late = _lateness(row, decision, now)
-            if late is not None:
-                return _told(row, "LATE", f"{late}: {why}.", row.waiting_since)
-            return _told(row, "LATE", _growth(row), row.started_at) if row.falls_behind else None
+    if decision.get("what") == What.ERROR:
+        return _told(row, "FAILED", f"A table of its trigger cannot be read: {why}.", row.looked_at)
+    refusal = _refusal(connection, row)
+    if refusal is not None:
+        return _told(row, "FAILED", f"The start was refused: {refusal['why']}.", refusal["time"])
+    if decision.get("what") == What.HELD:
+        return _told(row, "BLOCKED", f"Changes wait, and start nothing: {why}.", row.looked_at)
+    late = late_changes(row, decision, now)
+    if late is not None:
+        return _told(row, "LATE", sentence(f"{late}: {why}"), row.waiting_since)
+    return _told(row, "LATE", _growth(row), row.started_at) if row.falls_behind else None
 
 
-def _lateness(row: Row[*tuple[Any, ...]], decision: Json, now: int) -> str | None:
-    if row.waiting_since is None:
+def _refusal(connection: Connection, row: Row[*tuple[Any, ...]]) -> Json | None:
+    if row.started_at is None or row.instance_id is not None:
         return None
-    due = decision.get("next_look")
-    if due and datetime.fromisoformat(due).timestamp() * 1000 < now - _MINUTE_MS:
-        return "A start is overdue"
-    if row.waiting_since < now - _DAY_MS:
-        return "Changes wait for more than a day"
-    return None
+    return last_start_refused(row, newest_refusals(connection, row.workflow_id))
 
 
 def _growth(row: Row[*tuple[Any, ...]]) -> str:
@@ -92,7 +94,12 @@ def _told(row: Row[*tuple[Any, ...]], status: str, why: str, since: int | None) 
         row.workflow_id,
         why,
         since=since,
-        href=workflow_address(row.workflow_id),
+        href=with_query(workflow_address(row.workflow_id), tab="triggers"),
         act="Triggers",
-        command=f"calve triggers {row.workflow_id}",
+        command=command("triggers", row.workflow_id),
     )
+
+
+def _more() -> Json:
+    why = "Changes of tables start nothing, or wait for too long, in further workflows as well."
+    return line("LATE", "More workflows", why, since=None, href="/tables", act="All tables")

@@ -23,3 +23,13 @@ def line(
         "act": act,
         "command": command,
     }
+
+
+def with_more(lines: list[Json], more: Json) -> list[Json]:
+    """The first of some lines; if there are others, `more` after them says where these are."""
+    return lines if len(lines) <= LINES_LIMIT else [*lines[:LINES_LIMIT], more]
+
+
+def sentence(words: str) -> str:
+    """Words as a sentence of their own."""
+    return f"{words[:1].upper()}{words[1:]}."

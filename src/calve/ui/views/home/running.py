@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, false, func, literal, or_, select
+from sqlalchemy import Connection, Row, Select, and_, false, literal, or_, select
 
 from calve.engine.model.statuses import RunStatus, StepStatus
+from calve.engine.views.counting import count_some
 from calve.engine.views.documents import load_map, version_workflow
 from calve.server.dependencies import Json
 from calve.state.orchestration import runs, steps, workflow_versions
 
 _SHOWN = 20
-#: Counts go so far: past it, "so many and more" is all that anybody wants to know.
+#: Counts of this page go so far, because it is the one that is shown most.
 COUNT_LIMIT = 1_000
 _CURRENT_STEPS = 3
 
@@ -25,8 +26,8 @@ def running_now(connection: Connection) -> Json:
     found = connection.execute(query).all()
     progress = _progress(connection, found)
     return {
-        "running": _count(connection, RunStatus.IN_PROGRESS),
-        "queued": _count(connection, RunStatus.CREATED),
+        "running": count_some(connection, _of(RunStatus.IN_PROGRESS), COUNT_LIMIT),
+        "queued": count_some(connection, _of(RunStatus.CREATED), COUNT_LIMIT),
         "count_limit": COUNT_LIMIT,
         "runs": [{**_entry(row), **progress[row.id]} for row in found],
     }
@@ -35,11 +36,6 @@ def running_now(connection: Connection) -> Json:
 def _of(status: RunStatus) -> Select[Any]:
     # The status stands in the text of the statement, so that the partial index of that status serves it.
     return select(runs).where(runs.c.status == literal(status.value, literal_execute=True), ~runs.c.inline)
-
-
-def _count(connection: Connection, status: RunStatus) -> int:
-    some = _of(status).with_only_columns(literal(1)).limit(COUNT_LIMIT).subquery()
-    return connection.execute(select(func.count()).select_from(some)).scalar_one()
 
 
 def _entry(row: Row[Any]) -> Json:

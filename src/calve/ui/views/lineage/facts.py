@@ -12,6 +12,7 @@ from calve.server.dependencies import Json
 from calve.ui.addresses import table_address, workflow_address
 from calve.ui.views.lineage.choosing import Part
 from calve.ui.views.tables.freshness import Freshness, fresh_workflows, worst
+from calve.ui.views.tables.writers import writers_of
 
 _SOURCE = Freshness("NONE", "a source: no workflow writes it")
 _UNWRITTEN = Freshness("NONE", "not written yet: its workflow never ran")
@@ -19,14 +20,14 @@ _UNWRITTEN = Freshness("NONE", "not written yet: its workflow never ran")
 
 def freshness_of(connection: Connection, lineage: Lineage, part: Part, now: int) -> dict[str, Freshness]:
     """How fresh each node is: a table is as fresh as the least fresh of the workflows that write it."""
-    writers = {table: lineage.writers(table) for table in part.tables}
+    writers = writers_of(connection, lineage, sorted(part.tables))
     ids = {*part.workflows, *(x for found in writers.values() for x in found)}
     fresh = fresh_workflows(connection, sorted(ids), now)
     found = {node_id(Kind.WORKFLOW, x): fresh[x] for x in part.workflows if x in fresh}
     for table, own in writers.items():
-        told = worst(fresh[x] for x in own if x in fresh) if own else _SOURCE
-        told = _UNWRITTEN if own and told.status == "NONE" else told
-        found[node_id(Kind.TABLE, table)] = told
+        known = [fresh[x] for x in own if x in fresh]
+        told = worst(known) if known else _SOURCE
+        found[node_id(Kind.TABLE, table)] = _UNWRITTEN if known and told.status == "NONE" else told
     return found
 
 

@@ -12,12 +12,13 @@ from calve.lake import Lake
 from calve.server.dependencies import Json, Orchestrating
 from calve.settings import Settings
 from calve.state.clock import now_ms
+from calve.ui.commands import command
 from calve.ui.drawing.graph import draw_graph
 from calve.ui.pages import Pages
 from calve.ui.views.lineage.choosing import Part, choose_all, choose_around
 from calve.ui.views.lineage.facts import facts_of, freshness_of, rows_of
 from calve.ui.views.lineage.reading import read_lineage
-from calve.ui.views.tables.freshness import GRACE_MS
+from calve.ui.views.tables.lateness import GRACE_MS
 
 pages = Pages()
 Direction = Literal["", "upstream", "downstream"]
@@ -73,5 +74,4 @@ def _labels(part: Part, settings: Settings) -> dict[str, str]:
 
 
 def _command(name: str, direction: Direction) -> str:
-    way = f" --{direction}" if direction and name else ""
-    return f"calve lineage {name}{way}".strip()
+    return command("lineage", name, f"--{direction}" if direction and name else None)

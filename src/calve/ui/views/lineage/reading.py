@@ -20,9 +20,15 @@ _lock = threading.Lock()
 _reading: set[str] = set()
 
 
-def read_lineage(orchestrator: Orchestrator, connection: Connection) -> tuple[Lineage, int]:
-    """The lineage, and 0; or an empty one, and of how many workflows it is being read now."""
-    lineage, unread = try_lineage(connection, orchestrator.settings, AT_ONCE)
+def read_lineage(
+    orchestrator: Orchestrator, connection: Connection, at_once: int | None = None
+) -> tuple[Lineage, int]:
+    """The lineage, and 0; or an empty one, and of how many workflows it is being read now.
+
+    Up to `at_once` workflows, else AT_ONCE, are read before this returns.
+    """
+    most = AT_ONCE if at_once is None else at_once
+    lineage, unread = try_lineage(connection, orchestrator.settings, most)
     if unread:
         _begin(orchestrator)
     return lineage, unread

@@ -125,7 +125,7 @@ def act_on_run(
 ) -> RedirectResponse:
     """Stop, kill, pause, resume or unblock an instance."""
     acting.act_on_instance(orchestrator, person, workflow_id, instance_id, action)
-    return go_to(run_address(workflow_id, instance_id), f"Asked for: {action}.")
+    return go_to(run_address(workflow_id, instance_id), f"{action.capitalize()} requested.")
 
 
 @pages.html.post(_INSTANCE + "/steps/{step_id}/actions/restart")
@@ -148,4 +148,4 @@ def act_on_step(
 ) -> RedirectResponse:
     """Stop, kill, skip, resume a step, or let it go on without its signals (bypass)."""
     acting.act_on_step(orchestrator, person, workflow_id, instance_id, step_id, action)
-    return go_to(step_address(workflow_id, instance_id, step_id), f"Asked for: {action}.")
+    return go_to(step_address(workflow_id, instance_id, step_id), f"{action.capitalize()} requested.")

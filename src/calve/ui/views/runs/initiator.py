@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from sqlalchemy import Connection, Row, Select, select
 
 from calve.engine.views.documents import Json, load_map
 from calve.state.orchestration import runs
-from calve.ui.addresses import backfill_address, run_address, step_address, table_address
+from calve.ui.addresses import backfill_address, run_address, step_address, table_address, with_query
 
 _RESTARTS = {
     "RESTART_FROM_INCOMPLETE": "restarted with what was incomplete",
@@ -72,7 +71,7 @@ def _first(initiator: Mapping[str, Any]) -> Json:
 
 
 def _signal(name: str, number: int) -> Json:
-    return {"text": f"{name} ({number})", "href": f"/signals?name={quote(name, safe='')}"}
+    return {"text": f"{name} ({number})", "href": with_query("/signals", name=name)}
 
 
 def _table(name: str) -> Json:

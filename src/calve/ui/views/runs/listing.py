@@ -14,6 +14,7 @@ from calve.errors import NotFoundError
 from calve.server.dependencies import Orchestrating
 from calve.state.clock import now_ms
 from calve.ui.addresses import run_address, with_query, workflow_address
+from calve.ui.commands import command
 from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
 from calve.ui.views.runs.initiator import describe_start, read_parents
@@ -29,7 +30,6 @@ def runs(orchestrator: Orchestrating, workflow: str = "", status: str = "", curs
     """The newest runs, of one workflow or of all, in one status or in any."""
     wanted = Wanted.parse(workflow, status, cursor, SIZE)
     shown, older, problem = _read(orchestrator, wanted)
-    given = f"{workflow} --status {status}" if status else workflow
     return {
         "runs": shown,
         "problem": problem,
@@ -39,7 +39,7 @@ def runs(orchestrator: Orchestrating, workflow: str = "", status: str = "", curs
         "older": None if older is None else _link(wanted, older),
         "newer": _link(wanted, None) if cursor else None,
         "is_first": not cursor,
-        "command": f"calve runs {given}".strip(),
+        "command": command("runs", workflow, "--status" if status else None, status),
     }
 
 

@@ -12,6 +12,7 @@ from calve.engine.views.lookup import LATEST
 from calve.server.dependencies import Number, Orchestrating
 from calve.state.clock import now_ms
 from calve.ui.addresses import run_address, workflow_address
+from calve.ui.commands import command
 from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
 from calve.ui.views.runs.actions import run_buttons
@@ -96,4 +97,4 @@ def _sibling(run: Row[Any], row: Row[Any]) -> Json:
 
 
 def _command(read: RunRead) -> str:
-    return f"calve runs {read.run.workflow_id} {read.run.instance_id}"
+    return command("runs", read.run.workflow_id, read.run.instance_id)

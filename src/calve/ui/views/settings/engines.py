@@ -9,11 +9,10 @@ from sqlalchemy import Connection, Row, Select, func, literal, select
 from calve.engine.catalog.permits import list_permits
 from calve.engine.core.lease import is_gone
 from calve.engine.model.statuses import RunStatus
+from calve.engine.views.counting import COUNT_LIMIT, count_some
 from calve.server.dependencies import Json
 from calve.state.orchestration import leases, permits, runs
 
-#: What a count goes up to: past it, "so many and more" is all that anybody wants to know.
-COUNT_LIMIT = 10_000
 _QUEUES = 20
 
 
@@ -30,9 +29,7 @@ def queues(connection: Connection) -> Json:
     """How many runs wait and how many go on, and where most of them are."""
     return {
         status.value: {
-            "count": connection.execute(
-                select(func.count()).select_from(_some(status).subquery())
-            ).scalar_one(),
+            "count": count_some(connection, _of(status)),
             "most": _most(connection, status),
         }
         for status in (RunStatus.CREATED, RunStatus.IN_PROGRESS)
@@ -62,17 +59,13 @@ def _engine(row: Row[Any], owned: int, lease_ms: int, now_ms: int) -> Json:
     }
 
 
-def _some(status: RunStatus) -> Select[Any]:
+def _of(status: RunStatus) -> Select[Any]:
     # The status stands in the text of the statement, so that the partial index of that status serves it.
-    return (
-        select(runs.c.workflow_id)
-        .where(runs.c.status == literal(status.value, literal_execute=True))
-        .limit(COUNT_LIMIT)
-    )
+    return select(runs.c.workflow_id).where(runs.c.status == literal(status.value, literal_execute=True))
 
 
 def _most(connection: Connection, status: RunStatus) -> list[Json]:
-    some = _some(status).subquery()
+    some = _of(status).limit(COUNT_LIMIT).subquery()
     count = func.count().label("count")
     query = (
         select(some.c.workflow_id, count).group_by(some.c.workflow_id).order_by(count.desc()).limit(_QUEUES)

@@ -7,11 +7,12 @@ from datetime import timedelta
 from fastapi import Request
 
 from calve import __version__
+from calve.engine.views.counting import COUNT_LIMIT
 from calve.server.dependencies import Json, Orchestrating
 from calve.settings import Settings, SparkSettings
 from calve.state.clock import now_ms
 from calve.ui.pages import Pages
-from calve.ui.views.settings.engines import COUNT_LIMIT, engines, permit_use, queues
+from calve.ui.views.settings.engines import engines, permit_use, queues
 from calve.ui.views.settings.masking import mask_url, mask_value
 
 pages = Pages()

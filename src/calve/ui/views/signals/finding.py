@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, literal, select
@@ -12,13 +13,15 @@ from calve.engine.signals.model import Signal
 from calve.engine.views.documents import load
 from calve.engine.views.signals import newest_signals
 from calve.server.dependencies import Json
+from calve.state.batches import in_batches
 from calve.state.orchestration import runs, signal_subscriptions, steps
 from calve.ui.addresses import step_address, workflow_address
 
 PAGE_SIZE = 50
+#: So many of those that wait are told.
 _WAITING = 200
 #: Steps are looked for in so many of the runs that go on.
-_LIVE_RUNS = 500
+_LIVE_RUNS = 2_000
 
 
 def sent_signals(connection: Connection, name: str, cursor: int | None) -> tuple[list[Json], str | None]:
@@ -29,35 +32,48 @@ def sent_signals(connection: Connection, name: str, cursor: int | None) -> tuple
     return [_signal(one) for one in found], older
 
 
-def subscribers(connection: Connection, name: str) -> list[Json]:
-    """The workflows that signals start, by signal; at most so many."""
+def subscribers(connection: Connection, name: str) -> tuple[list[Json], bool]:
+    """The workflows that signals start, by signal, and whether there are more of them."""
     query = select(signal_subscriptions.c.signal_name, signal_subscriptions.c.workflow_id).distinct()
     if name:
         query = query.where(signal_subscriptions.c.signal_name == name)
     query = query.order_by(signal_subscriptions.c.signal_name, signal_subscriptions.c.workflow_id)
-    return [
+    found = [
         {"signal": row.signal_name, "workflow_id": row.workflow_id, "href": workflow_address(row.workflow_id)}
-        for row in connection.execute(query.limit(_WAITING))
+        for row in connection.execute(query.limit(_WAITING + 1))
     ]
+    return found[:_WAITING], len(found) > _WAITING
 
 
-def waiting_steps(connection: Connection, name: str) -> list[Json]:
-    """The steps of runs that wait for a signal, in the runs that began first; at most so many."""
-    # In the text of the statement, so that the partial index of that status serves it.
+def waiting_steps(connection: Connection, name: str) -> tuple[list[Json], bool]:
+    """The steps that wait for a signal, those of the oldest runs first, and whether there may be more."""
+    # The status stands in the text of the statement, so that the partial index of that status serves it;
+    # ordered by what has no index, so that the database has no reason to take another one.
     live = (
         select(runs.c.id)
         .where(runs.c.status == literal(RunStatus.IN_PROGRESS.value, literal_execute=True))
-        .limit(_LIVE_RUNS)
+        .order_by(runs.c.created_at)
+        .limit(_LIVE_RUNS + 1)
     )
+    oldest = connection.execute(live).scalars().all()
+    found: list[Json] = []
+    for some in in_batches(oldest[:_LIVE_RUNS]):
+        found += _waiting_in(connection, some, name)
+        if len(found) > _WAITING:
+            break
+    return found[:_WAITING], len(found) > _WAITING or len(oldest) > _LIVE_RUNS
+
+
+def _waiting_in(connection: Connection, some: Sequence[int], name: str) -> list[Json]:
     query: Select[Any] = (
         select(
             runs.c.workflow_id, runs.c.instance_id, steps.c.step_id, steps.c.created_at, steps.c.dependencies
         )
         .join(steps, steps.c.run == runs.c.id)
-        .where(runs.c.id.in_(live), steps.c.status == StepStatus.WAITING_FOR_SIGNALS.value)
-        .limit(_WAITING)
+        .where(runs.c.id.in_(some), steps.c.status == StepStatus.WAITING_FOR_SIGNALS.value)
+        .order_by(runs.c.created_at, runs.c.id, steps.c.step_id)
     )
-    found = [line for row in connection.execute(query) for line in _waits(row)]
+    found = (line for row in connection.execute(query) for line in _waits(row))
     return [one for one in found if not name or one["signal"] == name]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calve.errors import UsageError
+from calve.server.json_bodies import check_json
 from calve.workflow.params.texts import signal_value_from_text
 
 #: The fields of the form, empty.
@@ -34,6 +35,7 @@ def _payload(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
+        check_json(text.encode())
         value = json.loads(text)
     except ValueError as error:
         raise _no_object(f"it is no JSON: {error}") from error

@@ -12,6 +12,7 @@ from calve.engine.orchestrator import Orchestrator
 from calve.errors import UsageError
 from calve.server.dependencies import LARGEST, Json, Orchestrating
 from calve.ui.addresses import with_query
+from calve.ui.commands import command
 from calve.ui.forms import Fields, go_to
 from calve.ui.pages import Pages
 from calve.ui.rendering import render
@@ -53,14 +54,15 @@ def _page(
 ) -> Json:
     with orchestrator.database.read() as connection:
         found, older = sent_signals(connection, name, cursor)
-        waiting = {"subscribers": subscribers(connection, name), "steps": waiting_steps(connection, name)}
+        started, more_started = subscribers(connection, name)
+        steps, more_steps = waiting_steps(connection, name)
     return {
         "name": name,
         "signals": found,
-        "waiting": waiting,
+        "waiting": {"subscribers": started, "steps": steps, "is_cut": more_started or more_steps},
         "newer": with_query("/signals", name=name) if cursor is not None else None,
         "older": with_query("/signals", name=name, cursor=older) if older is not None else None,
-        "typed": {**NO_SIGNAL, "name": name, **{key: (typed or {}).get(key, "") for key in typed or {}}},
+        "typed": {**NO_SIGNAL, "name": name, **(typed or {})},
         "problem": None if problem is None else problem.to_json(),
-        "command": f"calve signal {name or 'NAME'}",
+        "command": command("signal", name or "NAME"),
     }

@@ -16,6 +16,7 @@ from calve.engine.views.workflows import workflow_version
 from calve.errors import NotFoundError, UsageError
 from calve.server.dependencies import Json, Orchestrating
 from calve.ui.addresses import run_address
+from calve.ui.commands import command
 from calve.ui.forms import Fields, Person, go_to
 from calve.ui.pages import Pages
 from calve.ui.rendering import render
@@ -94,5 +95,12 @@ def _form(
         "engine_alive": any_engine_alive(connection),
         # Sent twice, by a second click, it starts once.
         "request_id": (typed or {}).get(_REQUEST) or str(uuid4()),
-        "command": f"calve run {workflow_id}" + "".join(f" {name}=…" for name in list(declared)[:3]),
+        "command": _command(workflow_id, version, declared),
     }
+
+
+def _command(workflow_id: str, version: str, declared: Mapping[str, Json]) -> str:
+    """The command that starts it, with a place for each param that has no default."""
+    chosen = () if version == "default" else ("--version", version)
+    needed = [f"{name}=VALUE" for name, one in declared.items() if not {"value", "expression"} & set(one)]
+    return command("run", workflow_id, *needed, *chosen)

@@ -16,6 +16,7 @@ from calve.server.app import PREFIX
 from calve.server.dependencies import Number, Orchestrating
 from calve.state.clock import now_ms
 from calve.ui.addresses import run_address, step_address, with_query
+from calve.ui.commands import command
 from calve.ui.formats import elapsed
 from calve.ui.pages import Pages
 from calve.ui.views.runs.actions import step_buttons
@@ -60,7 +61,7 @@ def step(
             "subworkflow": find_subworkflow(connection, read, now),
             "captures": find_captures(connection, workflow_id, instance_id, [step_id]),
             "is_live": read.run.ended_at is None,
-            "command": f"calve logs {workflow_id} {instance_id} {step_id}",
+            "command": command("logs", workflow_id, instance_id, step_id),
         }
 
 

@@ -15,15 +15,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, select
 
+from calve.backfill.lineage.graph import Lineage
 from calve.engine.model.statuses import RunStatus
 from calve.engine.triggers.tables.decision import What
-from calve.engine.triggers.tables.rows import read_incremental_trigger
 from calve.state.batches import in_batches
 from calve.state.orchestration import incremental_triggers, runs, time_triggers, workflows
-from calve.ui.formats import duration
+from calve.ui.views.tables.lateness import is_overdue, late_changes, late_schedule
+from calve.ui.views.tables.writers import writers_of
 
-#: What is due may be so late before it counts as late.
-GRACE_MS = 3_600_000
 _ORDER = ("NONE", "FRESH", "STALE", "LATE")
 _WORDS = {
     RunStatus.CREATED: "is queued",
@@ -67,6 +66,16 @@ def worst(found: Iterable[Freshness]) -> Freshness:
     return max(found, key=lambda one: _ORDER.index(one.status), default=UNKNOWN)
 
 
+def fresh_tables(
+    connection: Connection, lineage: Lineage, tables: Sequence[str], now: int
+) -> dict[str, Freshness]:
+    """How fresh each of some tables is."""
+    writers = writers_of(connection, lineage, tables)
+    ids = sorted({workflow for found in writers.values() for workflow in found})
+    fresh = fresh_workflows(connection, ids, now)
+    return {table: worst(fresh[x] for x in found if x in fresh) for table, found in writers.items()}
+
+
 def fresh_workflows(connection: Connection, ids: Sequence[str], now: int) -> dict[str, Freshness]:
     """How fresh each of some workflows is; three queries for a batch of them."""
     found: dict[str, Freshness] = {}
@@ -82,12 +91,10 @@ def _fresh(connection: Connection, ids: Sequence[str], now: int) -> dict[str, Fr
     for row in connection.execute(select(_T).where(_T.c.workflow_id.in_(ids), _T.c.active)):
         if row.workflow_id in told:
             told[row.workflow_id] += _of_table_trigger(row, now)
-    due = time_triggers.c.next_at < now - GRACE_MS
-    overdue = select(time_triggers).where(time_triggers.c.workflow_id.in_(ids), due)
+    overdue = select(time_triggers).where(time_triggers.c.workflow_id.in_(ids), is_overdue(now))
     for row in connection.execute(overdue):
         if row.workflow_id in told:
-            late = Freshness("LATE", f"its schedule was due {duration(now - row.next_at)} ago")
-            told[row.workflow_id].append(late)
+            told[row.workflow_id].append(Freshness("LATE", late_schedule(row.next_at, now)))
     return {workflow_id: worst(reasons) for workflow_id, reasons in told.items()}
 
 
@@ -108,17 +115,5 @@ def _of_table_trigger(row: Row[Any], now: int) -> list[Freshness]:
         return [Freshness("LATE", why)]
     if what != What.WAITING:
         return []
-    waits = 0 if row.waiting_since is None else now - row.waiting_since
-    if waits > _allowed(row.definition) + GRACE_MS:
-        return [Freshness("LATE", f"changes wait for {duration(waits)}")]
-    return [Freshness("STALE", why)]
-
-
-def _allowed(definition: str) -> int:
-    """How long a trigger lets changes wait, in milliseconds."""
-    try:
-        trigger = read_incremental_trigger(definition)
-    except ValueError:
-        # Pushed by a release that knew other words: nothing is known of what it allows.
-        return 0
-    return trigger.patience_ms
+    late = late_changes(row, decision, now)
+    return [Freshness("STALE", why) if late is None else Freshness("LATE", late)]

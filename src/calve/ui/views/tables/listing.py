@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import Query
-from sqlalchemy import Connection
 
-from calve.backfill.lineage.graph import Lineage
 from calve.engine.signals.watermarks import moments_of
 from calve.errors import CalveError
 from calve.lake import SourceTable
@@ -19,9 +16,10 @@ from calve.ledger.rows import read_open, read_positions
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.clock import now_ms
 from calve.state.schema import chains
+from calve.ui.addresses import with_query
 from calve.ui.pages import Pages
 from calve.ui.views.lineage.reading import read_lineage
-from calve.ui.views.tables.freshness import Freshness, fresh_workflows, worst
+from calve.ui.views.tables.freshness import fresh_tables
 from calve.ui.views.tables.head import last_change
 from calve.ui.views.tables.names import known_tables
 from calve.ui.views.tables.opening import ledger_for, open_kept
@@ -42,7 +40,7 @@ def tables(
         lineage, unread = read_lineage(orchestrator, connection)
         known = known_tables(connection, lineage)
         names, more = known.page(search, after, PAGE)
-        fresh = _freshness(connection, lineage, names, now)
+        fresh = fresh_tables(connection, lineage, names, now)
         complete = moments_of(connection, names)
         positions = read_positions(connection, chains.c.known, chains.c.table_name.in_(names))
         held = read_open(connection, [x.id for x in positions if x.id is not None])
@@ -66,18 +64,9 @@ def tables(
         "search": search,
         "after": after,
         "total": len(known.names),
-        "next": "/tables?" + urlencode({"search": search, "after": names[-1]}) if more else None,
+        "next": with_query("/tables", search=search, after=names[-1]) if more else None,
         "command": "calve lag",
     }
-
-
-def _freshness(
-    connection: Connection, lineage: Lineage, names: Sequence[str], now: int
-) -> dict[str, Freshness]:
-    writers = {name: lineage.writers(name) for name in names}
-    ids = sorted({workflow for found in writers.values() for workflow in found})
-    fresh = fresh_workflows(connection, ids, now)
-    return {name: worst(fresh[x] for x in found if x in fresh) for name, found in writers.items()}
 
 
 def _lags(

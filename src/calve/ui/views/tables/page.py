@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query
 from sqlalchemy import Connection, or_
 
-from calve.backfill.lineage.graph import Lineage
 from calve.engine.signals.watermarks import moments_of
 from calve.errors import CalveError
 from calve.lake import SourceTable
@@ -20,6 +20,8 @@ from calve.ledger.rows import read_open, read_positions
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.clock import now_ms
 from calve.state.schema import chains
+from calve.ui.addresses import table_address, with_query
+from calve.ui.commands import command
 from calve.ui.drawing.heat_map import Axis
 from calve.ui.drawing.snapshot_line import draw_line
 from calve.ui.pages import Pages
@@ -27,7 +29,7 @@ from calve.ui.views.lineage.reading import read_lineage
 from calve.ui.views.tables.arrivals import SNAPSHOTS as HEAT_SNAPSHOTS
 from calve.ui.views.tables.arrivals import show_arrivals
 from calve.ui.views.tables.consumers import show_consumers, show_targets
-from calve.ui.views.tables.freshness import fresh_workflows, worst
+from calve.ui.views.tables.freshness import fresh_tables
 from calve.ui.views.tables.head import describe_table
 from calve.ui.views.tables.history import show_captures
 from calve.ui.views.tables.lanes import is_beside, lane_of, newest_line, snap_of
@@ -63,24 +65,31 @@ def table_page(
         positions = _positions(connection, full, table)
         held = read_open(connection, [x.id for x in positions if x.id is not None])
         lags = lags_in({x.table_name: opened for x in positions}, positions, held)
-        return {
-            "name": full,
-            "error": None if table is not None else _problem(opened),
-            "head": None if table is None else describe_table(table),
-            "unread": unread,
+        known = {
             "valid_through": moments_of(connection, [full]).get(full),
-            "freshness": _freshness(connection, lineage, full),
+            "freshness": fresh_tables(connection, lineage, [full], now_ms())[full].to_json(),
             "line": None if table is None else _line(connection, table, positions),
-            "late": None if table is None else _late(table, axis),
             "snapshots": [] if table is None else _snapshots(connection, table),
-            "consumers": show_consumers(full, lags, lineage),
-            "writers": list(lineage.writers(full)),
-            "readers": list(lineage.readers(full)),
-            "targets": show_targets(full, lineage),
             **show_captures(connection, positions, before),
-            "before": before,
-            "command": f"calve lag --table {full}",
         }
+    here = partial(with_query, table_address(full), axis=axis)
+    return {
+        "name": full,
+        "error": None if table is not None else _problem(opened),
+        "head": None if table is None else describe_table(table),
+        "unread": unread,
+        **known,
+        # Manifests are read after the state is let go of.
+        "late": None if table is None else _late(table, axis),
+        "consumers": show_consumers(full, lags, lineage),
+        "writers": list(lineage.writers(full)),
+        "readers": list(lineage.readers(full)),
+        "targets": show_targets(full, lineage),
+        "before": before,
+        "newer_page": here() if before else None,
+        "older_page": here(before=known["older"]) if known["older"] else None,
+        "command": command("lag", "--table", full),
+    }
 
 
 def _problem(error: SourceTable | CalveError) -> Json:
@@ -93,10 +102,6 @@ def _positions(connection: Connection, name: str, table: SourceTable | None) -> 
     named = chains.c.table_name == name
     here = named if table is None else or_(named, chains.c.table_uuid == table.uuid)
     return read_positions(connection, chains.c.known, here)
-
-
-def _freshness(connection: Connection, lineage: Lineage, name: str) -> Json:
-    return worst(fresh_workflows(connection, lineage.writers(name), now_ms()).values()).to_json()
 
 
 def _line(connection: Connection, table: SourceTable, positions: Sequence[Position]) -> Json:

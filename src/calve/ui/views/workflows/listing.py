@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from calve.engine.views.workflow_list import STATES, WorkflowFilter, find_workfl
 from calve.server.dependencies import Json, Orchestrating
 from calve.state.clock import now_ms
 from calve.ui.addresses import run_address, with_query, workflow_address
+from calve.ui.commands import command
 from calve.ui.pages import Pages
 from calve.ui.views.workflows.recent import blocked_workflows, recent_runs
 from calve.ui.views.workflows.starts import starts_in_short
@@ -65,7 +65,7 @@ def workflows(
         "next": with_query("/workflows", **asked, cursor=found["next_cursor"])
         if found["next_cursor"]
         else None,
-        "command": "calve list" + (f" {shlex.quote(search.strip())}" if search.strip() else ""),
+        "command": command("list", search.strip()),
     }
 
 

@@ -14,6 +14,7 @@ from calve.engine.views.workflows import workflow_overview, workflow_timeline, w
 from calve.server.dependencies import LARGEST, Json, Orchestrating
 from calve.state.clock import now_ms
 from calve.ui.addresses import with_query, workflow_address
+from calve.ui.commands import command
 from calve.ui.formats import words
 from calve.ui.pages import Pages
 from calve.ui.views.workflows.graph import definition_graph
@@ -54,7 +55,7 @@ def _tab(
         case "runs":
             return _runs(connection, workflow_id, version, cursor)
         case "triggers":
-            return {"triggers": read_triggers(connection, workflow_id)}
+            return read_triggers(connection, workflow_id)
         case "tables":
             return {"tables": tables_of(connection, orchestrator.settings, workflow_id)}
         case "history":
@@ -76,7 +77,7 @@ def _runs(connection: Connection, workflow_id: str, version: Json, cursor: int |
         "grid": grid,
         "newer": here if cursor is not None else None,
         "older": with_query(here, cursor=grid["older"]) if grid["older"] else None,
-        "triggers": read_triggers(connection, workflow_id),
+        **read_triggers(connection, workflow_id),
     }
 
 
@@ -91,8 +92,10 @@ def _properties(version: Json) -> Json:
 def _event(one: Json) -> Json:
     """An event in words: what was done is said first."""
     rest = {key: value for key, value in one.items() if key not in ("author", "log", "timestamp", "action")}
-    said = ", ".join(_say(words(key), value) for key, value in rest.items())
-    text = f"{words(one['action'])} {said}".strip() if "action" in one else one["log"]
+    text = one["log"]
+    if "action" in one and not any(isinstance(value, dict | list) for value in rest.values()):
+        said = ", ".join(_say(words(key), value) for key, value in rest.items())
+        text = f"{words(one['action'])} {said}".strip()
     return {"at": one["timestamp"], "author": owner_name(one["author"]) or "", "text": text}
 
 
@@ -103,10 +106,5 @@ def _say(name: str, value: object) -> str:
 
 
 def _command(workflow_id: str, tab: Tab) -> str:
-    commands = {
-        "runs": f"calve runs {workflow_id}",
-        "triggers": f"calve triggers {workflow_id}",
-        "tables": f"calve lineage {workflow_id}",
-        "history": f"calve show {workflow_id}",
-    }
-    return commands[tab]
+    verbs = {"runs": "runs", "triggers": "triggers", "tables": "lineage", "history": "show"}
+    return command(verbs[tab], workflow_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from calve.backfill.lineage.loading import load_lineage
+from calve.backfill.lineage.loading import read_workflow
 from calve.backfill.lineage.model import WorkflowTables
 from calve.engine.orchestrator import Orchestrator
 from calve.errors import CalveError
@@ -16,8 +16,7 @@ from calve.settings import Settings
 
 def tables_of(connection: Connection, settings: Settings, workflow_id: str) -> Json:
     """The tables of a workflow, from its definition: read, written, captured, and what could not be told."""
-    # What a backfill pushes for itself is no part of the lineage.
-    found = load_lineage(connection, settings).workflows.get(workflow_id) or WorkflowTables(workflow_id, 0)
+    found = read_workflow(connection, settings, workflow_id) or WorkflowTables(workflow_id, 0)
     return {
         key: value
         for key, value in found.to_json().items()

@@ -11,6 +11,7 @@ from calve.engine.signals.sending import latest_seq
 from calve.engine.triggers.tables.decision import What
 from calve.engine.views.triggers import workflow_triggers
 from calve.server.dependencies import Json
+from calve.ui.formats import words
 
 _RESTS = "It rests: triggers of this kind are switched off in the properties."
 _NO_TIME = "It rests: triggers on the time are switched off in the properties, or there is no further time."
@@ -36,11 +37,12 @@ _NO_LOOK: Json = {
 }
 
 
-def read_triggers(connection: Connection, workflow_id: str) -> list[Json]:
-    """The triggers of the active version of a workflow, in words."""
+def read_triggers(connection: Connection, workflow_id: str) -> Json:
+    """The triggers of the active version of a workflow, in words, and the newest starts that were refused."""
     found = workflow_triggers(connection, workflow_id)
     names = {name for one in found["signal_triggers"] for name in signal_names(one["definition"])}
-    return describe_triggers(found, {name: latest_seq(connection, name) for name in names})
+    triggers = describe_triggers(found, {name: latest_seq(connection, name) for name in names})
+    return {"triggers": triggers, "refusals": [_refusal(one, triggers) for one in found["refusals"]]}
 
 
 def describe_triggers(found: Json, sent: Mapping[str, int]) -> list[Json]:
@@ -52,6 +54,20 @@ def describe_triggers(found: Json, sent: Mapping[str, int]) -> list[Json]:
     ]
 
 
+def _refusal(one: Json, triggers: Sequence[Json]) -> Json:
+    """A refused start; its trigger by its title, or by its kind if it is no longer there."""
+    uuid = one["initiator"].get("trigger_uuid")
+    kind = f"a trigger of another version ({words(one['initiator'].get('type'))})"
+    title = next((trigger["title"] for trigger in triggers if trigger["uuid"] == uuid), kind)
+    return {"at": one["time"], "trigger": title, "why": one["why"], "remedy": one["remedy"]}
+
+
+def _with_refusal(one: Json, said: str) -> str:
+    """What is said of a trigger, after why its last start was refused."""
+    refusal = one["last_refusal"]
+    return said if refusal is None else f"The start was refused: {refusal['why']}. {said}"
+
+
 def _time(one: Json) -> Json:
     definition = one["definition"]
     said = "It starts when its time comes." if one["is_active"] else _NO_TIME
@@ -59,10 +75,11 @@ def _time(one: Json) -> Json:
         said = "Triggers of this type are kept, and never start anything."
     return {
         **_NO_LOOK,
+        "uuid": one["trigger_uuid"],
         "kind": "time",
         "title": schedule(definition),
         "active": one["is_active"],
-        "said": said,
+        "said": _with_refusal(one, said),
         "next_time": one["next_time"],
         "facts": _facts({"up to": definition.get("fuzzy_max_delay")}, "later, so that not all start at once"),
     }
@@ -72,12 +89,14 @@ def _signal(one: Json, sent: Mapping[str, int]) -> Json:
     definition, used = one["definition"], one["used_signals"]
     names = signal_names(definition)
     signals = [{"name": name, "used": used.get(name, 0), "newest": sent.get(name, 0)} for name in names]
+    said = _why_not(signals) if one["is_active"] else _RESTS
     return {
         **_NO_LOOK,
+        "uuid": one["trigger_uuid"],
         "kind": "signal",
         "title": f"On the signal{'' if len(names) == 1 else 's'} {' and '.join(names)}",
         "active": one["is_active"],
-        "said": _why_not(signals) if one["is_active"] else _RESTS,
+        "said": _with_refusal(one, said),
         "next_time": None,
         "facts": [f"{key}: {definition[key]}" for key in ("condition", "dedup_expr") if definition.get(key)],
         "signals": signals,
@@ -97,6 +116,7 @@ def _tables(one: Json) -> Json:
     definition, decision = one["definition"], one["decision"] or {}
     tables = definition.get("tables") or []
     return {
+        "uuid": one["trigger_uuid"],
         "kind": "incremental",
         "title": "When tables change" + (f": {', '.join(tables)}" if tables else ""),
         "active": one["is_active"],
@@ -118,10 +138,12 @@ def _tables(one: Json) -> Json:
 def _why(one: Json, decision: Json) -> str:
     if not decision:
         return "Nobody has looked at its tables yet: an engine does."
+    if decision["what"] == What.START and one["last_refusal"] is not None:
+        return _with_refusal(one, f"It was to start because of this: {decision['why']}.")
     said = f"{_LOOKS.get(decision['what'], decision['what'])}: {decision['why']}."
     if decision["what"] == What.NOTHING:
         said = f"{_LOOKS[What.NOTHING]}, {decision['why']}."
-    return said
+    return _with_refusal(one, said)
 
 
 def schedule(definition: Json) -> str:
