@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
 from fastapi.testclient import TestClient
-from pyiceberg.transforms import IdentityTransform
 
 from calve.engine.orchestrator import Orchestrator
 from calve.server.app import PREFIX
 from calve.server.examples import REQUESTS
 from calve.server.examples.moments import STARTED
 from support.engine_rows import NOW, add_step, set_run
-from support.ledgers import make_ledger
+from support.example_lake import make_example_lake
 
 _RUN = "/workflows/{workflow_id}/instances/{instance_id}"
 #: Where each view of the story is.
@@ -50,7 +47,7 @@ _MOMENT = range(1_500_000_000_000, 2_500_000_000_000)
 def tell(orchestrator: Orchestrator, twins: TestClient) -> dict[str, Any]:
     """The answers of all views, by operation."""
     home = orchestrator.settings.home
-    capture = _fill_lake(orchestrator)
+    capture = make_example_lake(home)
     for path in ("/workflows/yaml", "/signals", "/tag-permits"):
         _post(twins, path, REQUESTS[f"POST {path}"])
     start = "POST /workflows/{workflow_id}/versions/{version}/actions/start"
@@ -100,19 +97,3 @@ def _post(twins: TestClient, path: str, body: Any) -> None:
     host = f"{twins.base_url.scheme}://{twins.base_url.host}"
     response = twins.post(f"{host}{PREFIX}{path}", content=content, headers={"content-type": kind})
     assert response.status_code == 200, f"{path}: {response.text}"
-
-
-def _fill_lake(orchestrator: Orchestrator) -> str:
-    """The tables of the story; a consumer has processed one of them. The id of its capture."""
-    with make_ledger(orchestrator.settings.home) as ledger:
-        catalog = ledger.lake.catalog("lake")
-        catalog.create_namespace("db")
-        schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
-        for name in ("db.orders", "db.report"):
-            table = catalog.create_table(name, schema=schema)
-            with table.update_spec() as spec:
-                spec.add_field("day", IdentityTransform(), "day")
-            table.append(pa.table({"id": [1], "day": [dt.date(2026, 1, 1)]}, schema=schema))
-        capture = ledger.capture("db.orders", consumer="orders/capture", run_ref="orders/1/capture")
-        capture.commit()
-    return capture.id

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
-from pyiceberg.transforms import IdentityTransform
 
 from calve.engine.orchestrator import Orchestrator
 from calve.server.examples import ANSWERS, REQUESTS
 from calve.steps.incremental.shared import close_ledgers
 from support.engine_rows import NOW, add_step, set_run
-from support.ledgers import make_ledger
+from support.example_lake import make_example_lake
 
 pytestmark = pytest.mark.slow
 
@@ -84,17 +81,7 @@ def assert_form(example: Any, found: Any, where: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _lake(orchestrator: Orchestrator) -> Iterator[None]:
-    """The tables of the story; a consumer has processed one of them."""
-    with make_ledger(orchestrator.settings.home) as ledger:
-        catalog = ledger.lake.catalog("lake")
-        catalog.create_namespace("db")
-        schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
-        for name in ("db.orders", "db.report"):
-            table = catalog.create_table(name, schema=schema)
-            with table.update_spec() as spec:
-                spec.add_field("day", IdentityTransform(), "day")
-            table.append(pa.table({"id": [1], "day": [dt.date(2026, 1, 1)]}, schema=schema))
-        ledger.capture("db.orders", consumer="orders/capture").commit()
+    make_example_lake(orchestrator.settings.home)
     yield
     close_ledgers()
 
