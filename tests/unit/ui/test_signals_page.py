@@ -38,6 +38,18 @@ def test_the_newest_come_first_with_their_params(
     assert "<u>" not in page
 
 
+def test_up_to_when_a_table_is_complete_is_told_as_a_time(
+    browser: TestClient, orchestrator: Orchestrator
+) -> None:
+    moment = 1_794_700_800_000
+    orchestrator.send_signal("valid_through:lake.db.t", {"valid_through": moment}, {}, None)
+    # Signals of others may have such a param too, with a meaning of its own.
+    orchestrator.send_signal("mine", {"valid_through": "soon"}, {}, None)
+    page = browser.get("/signals").text
+    assert page.count("2026-11-15 00:00:00 UTC") == 1
+    assert "valid_through=soon" in page
+
+
 def test_signals_of_one_name_are_in_pages(twins: TestClient, orchestrator: Orchestrator) -> None:
     for number in range(60):
         orchestrator.send_signal("a", {"n": number}, {}, None)
