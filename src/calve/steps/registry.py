@@ -11,6 +11,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from calve.errors import FailedError, UsageError
+from calve.importing import one_at_a_time
 from calve.steps.contract import Advice, StepType
 from calve.steps.schema import required_by, required_names
 from calve.steps.templates import JobTemplate, resolve
@@ -118,7 +119,8 @@ def _find(key: str) -> StepType | None:
     for name, target in BUILT_IN.items():
         if name.lower() == key:
             module, _, attribute = target.partition(":")
-            built_in: type[StepType] = getattr(importlib.import_module(module), attribute)
+            with one_at_a_time():
+                built_in: type[StepType] = getattr(importlib.import_module(module), attribute)
             return built_in()
     point = _installed().get(key)
     return None if point is None else _load(point)

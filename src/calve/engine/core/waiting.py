@@ -10,6 +10,7 @@ from calve.engine.core.run_state import RunState
 from calve.engine.core.step_state import StepState
 from calve.engine.signals import matching, sending
 from calve.engine.signals.model import Condition
+from calve.importing import one_at_a_time
 from calve.settings import Settings
 from calve.steps.contract import SignalToSend
 from calve.steps.table_signals import VALID_THROUGH, to_epoch_ms, valid_through_signal
@@ -46,7 +47,8 @@ def _valid_through(
 ) -> dict[str, Any]:
     """A table that has to be complete up to some time: a wait for the signal that says so."""
     # Only who waits for tables needs what reads them.
-    from calve.lake.catalogs import Lake
+    with one_at_a_time():
+        from calve.lake.catalogs import Lake
 
     written = ParamDefinition(name="table", type=ParamType.STRING, value=dependency.table)
     table = Lake(settings).resolve(_lone_value(batch, run, step, written))

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from calve import logs
 from calve.errors import CalveError
+from calve.importing import one_at_a_time
 from calve.settings import Settings
 from calve.state.clock import now_ms
 from calve.state.database import Database
@@ -75,7 +76,8 @@ class TableWatcher:
     def _make_looker(self) -> Looker:
         if self._looker is None:
             # Most engines never need it, and it brings all that reads Iceberg with it.
-            from calve.engine.triggers.tables.looking import Looker
+            with one_at_a_time():
+                from calve.engine.triggers.tables.looking import Looker
 
             self._looker = Looker(self._settings, self._database)
         return self._looker
