@@ -11,7 +11,7 @@ import pytest
 from calve.cli.project import project_files, write_project
 from support.docs.blocks import PROJECT_README, page_name, pages, read_blocks
 from support.docs.checks import check_block
-from support.docs.running import needs_spark, outcome, run_page
+from support.docs.running import needs_session, needs_spark, outcome, run_page
 from support.docs.setups import SETUPS
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PAGES = [page for page in pages() if read_blocks(page)]
 RUNNING = [page for page in PAGES if any(outcome(block) == "executed" for block in read_blocks(page))]
 IN_SPARK = [page for page in RUNNING if needs_spark(read_blocks(page))]
+IN_SESSION = [page for page in IN_SPARK if needs_session(read_blocks(page))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
@@ -38,8 +39,15 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", IN_SPARK, ids=page_name)
-def test_the_blocks_of_a_page_run_with_spark(page: Path, tmp_path: Path, spark: SparkSession) -> None:
+@pytest.mark.jvm
+@pytest.mark.parametrize("page", [page for page in IN_SPARK if page not in IN_SESSION], ids=page_name)
+def test_the_commands_of_a_page_run_with_spark(page: Path, tmp_path: Path) -> None:
+    run_page(read_blocks(page), tmp_path / "project", SETUPS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", IN_SESSION, ids=page_name)
+def test_the_blocks_of_a_page_run_in_a_session(page: Path, tmp_path: Path, spark: SparkSession) -> None:
     run_page(read_blocks(page), tmp_path / "project", SETUPS, spark)
 
 

@@ -14,7 +14,7 @@ from unittest import mock
 
 from support.docs.blocks import SHELLS, Block
 from support.docs.checks import check_block
-from support.docs.sessions import session_on
+from support.docs.sessions import session_on, stop_spark
 from support.docs.shell import Shell, Way
 from support.docs.smaller import smaller
 
@@ -66,6 +66,14 @@ def needs_spark(blocks: list[Block]) -> bool:
     return any("needs" in block.notes for block in blocks)
 
 
+def needs_session(blocks: list[Block]) -> bool:
+    """Whether blocks of a page speak to a session of Spark themselves; commands start Sparks of their own."""
+    return any(
+        outcome(block) == "executed" and block.language in ("python", "sql") and "file" not in block.notes
+        for block in blocks
+    )
+
+
 def run_page(
     blocks: list[Block],
     folder: Path,
@@ -81,6 +89,8 @@ def run_page(
     (folder / ".venv").symlink_to(sys.prefix)
     world = World(folder, Shell.in_folder(folder))
     with ExitStack() as stack:
+        if needs_spark(blocks):
+            stack.callback(stop_spark, world.home)
         if spark is not None:
             world.names["spark"] = stack.enter_context(session_on(spark, world.home))
         stack.callback(world.shell.close)

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def session_on(spark: SparkSession, home: Path) -> Iterator[SparkSession]:
-    """A session that `SparkSession.builder` finds too; at the end the home's own Spark is stopped."""
+    """A session that `SparkSession.builder` finds too."""
     from pyspark.sql import SparkSession
 
-    from calve.spark import host
     from calve.spark.session import join
 
     own = spark.newSession()
     join(own, load_settings(home))
-    try:
-        with mock.patch.object(SparkSession, "_instantiatedSession", own):
-            yield own
-    finally:
-        host.stop(load_settings(home))
+    with mock.patch.object(SparkSession, "_instantiatedSession", own):
+        yield own
+
+
+def stop_spark(home: Path) -> None:
+    """End the Spark that steps of a home have started."""
+    from calve.spark import host
+
+    host.stop(load_settings(home))
