@@ -7,7 +7,7 @@ from pathlib import Path
 from calve.backfill.lineage import Cause, How, Lineage
 from calve.backfill.lineage.loading import forget_lineage, load_lineage
 from calve.engine.orchestrator import Orchestrator
-from calve.settings import Settings
+from calve.settings import Settings, load_settings
 from calve.state.orchestration import workflow_versions
 from calve.workflow.definition import load_yaml
 
@@ -41,6 +41,28 @@ def test_the_active_version_counts_and_else_the_latest(orchestrator: Orchestrato
     assert (found.version, found.written_names) == (1, ("lake.db.one",))
     orchestrator.deactivate("w", "tester")
     assert load(orchestrator).workflow("w").version == 2
+
+
+def test_whatever_changes_is_seen_on_postgresql_too(home: Path, postgres_url: str) -> None:
+    settings = load_settings(home).model_copy(update={"state_url": postgres_url})
+    orchestrator = Orchestrator(settings)
+    assert not load(orchestrator).workflows
+    for target in ("db.one", "db.two"):
+        push(orchestrator, "w", to=target)
+        push(orchestrator, "v", to=target)
+        assert load(orchestrator).workflow("w").written_names == (f"lake.{target}",)
+    first = load(orchestrator)
+    assert load(orchestrator) is first
+    # Two that take each other's place are not taken for none.
+    orchestrator.activate("w", 1, "tester")
+    one = load(orchestrator)
+    orchestrator.activate("w", 2, "tester")
+    orchestrator.activate("v", 1, "tester")
+    other = load(orchestrator)
+    assert [found.workflow("w").version for found in (first, one, other)] == [2, 1, 2]
+    orchestrator.delete("v", "tester")
+    assert list(load(orchestrator).workflows) == ["w"]
+    orchestrator.database.close()
 
 
 def test_what_backfills_push_for_themselves_is_left_out(orchestrator: Orchestrator) -> None:
