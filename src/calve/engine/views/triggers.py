@@ -40,9 +40,14 @@ def workflow_triggers(connection: Connection, workflow_id: str) -> Json:
     }
 
 
+def was_refused(row: Row[Any]) -> bool:
+    """Whether no instance came of the last start of a trigger on tables."""
+    return row.started_at is not None and row.instance_id is None
+
+
 def last_start_refused(row: Row[Any], refusals: Sequence[Json]) -> Json | None:
     """When and why the last start of a trigger on tables was refused; None if it was not."""
-    if row.started_at is None or row.instance_id is not None:
+    if not was_refused(row):
         return None
     own = [one for one in refusals if one["time"] == row.started_at]
     unknown = {"time": row.started_at, "why": "why is not known any more"}

@@ -11,7 +11,7 @@ from calve.engine.triggers.tables.decision import What
 from calve.engine.triggers.tables.waits import Waits
 from calve.engine.views.documents import load_map
 from calve.engine.views.refusals import newest_refusals
-from calve.engine.views.triggers import last_start_refused
+from calve.engine.views.triggers import last_start_refused, was_refused
 from calve.server.dependencies import Json
 from calve.state.orchestration import incremental_triggers, workflows
 from calve.ui.addresses import with_query, workflow_address
@@ -78,9 +78,8 @@ def _line(connection: Connection, row: Row[*tuple[Any, ...]], now: int) -> Json 
 
 
 def _refusal(connection: Connection, row: Row[*tuple[Any, ...]]) -> Json | None:
-    if row.started_at is None or row.instance_id is not None:
-        return None
-    return last_start_refused(row, newest_refusals(connection, row.workflow_id))
+    # Events are read only where there is something to find.
+    return last_start_refused(row, newest_refusals(connection, row.workflow_id)) if was_refused(row) else None
 
 
 def _growth(row: Row[*tuple[Any, ...]]) -> str:
