@@ -148,13 +148,13 @@ def test_a_page_that_nobody_sees_holds_no_connection_and_catches_up(
 
     page.add_init_script(STREAMS)
     page.goto("/workflows")
-    page.wait_for_function(f"{STATES}.join() === '1'")
+    eventually(lambda: page.evaluate(STATES) == [1], "an open stream")
     page.evaluate(leave)
     assert page.evaluate(STATES) == [CLOSED]
     site.push(FRAGILE)
     page.evaluate(come_back)
     expect(page.locator("#workflows")).to_contain_text("import_titles")
-    assert page.evaluate(STATES) == [CLOSED, 1]
+    eventually(lambda: page.evaluate(STATES) == [CLOSED, 1], "a stream that is open again")
 
 
 def test_what_the_reader_folded_stays_folded(page: Page, site: Site, home: Path) -> None:
