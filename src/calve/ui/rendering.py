@@ -16,7 +16,7 @@ from markupsafe import Markup
 from calve import __version__
 from calve.server.dependencies import Json
 from calve.state.clock import now_ms
-from calve.ui import formats
+from calve.ui import formats, svg
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -86,6 +86,8 @@ def environment() -> Environment:
         stamp=formats.plain_stamp,
         path=_path_part,
         coded=_coded,
+        spark_bars=svg.spark_bars,
+        day_bars=svg.day_bars,
     )
     made.globals.update(navigation=NAVIGATION, asset=asset, version=__version__, wbr=_breakable)
     return made
