@@ -33,8 +33,8 @@ _STATUSES: Sequence[tuple[type[CalveError], int]] = (
     (UnreachableError, 503),
     (CalveError, 500),
 )
-TOO_BIG = frozenset({"BODY_TOO_BIG", "FILE_TOO_BIG", "DEFINITION_TOO_BIG"})
-_CODES = {401: "TOKEN_MISSING", 404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 415: "MEDIA_TYPE"}
+TOO_BIG = frozenset({"BODY_TOO_BIG", "FILE_TOO_BIG"})
+_CODES = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 
 
 def status_of(error: CalveError) -> int:
