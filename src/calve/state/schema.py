@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Integer, MetaData, Table, Text
 
 # The newest migration. A state that names another one is migrated, or refused if it is newer.
-SCHEMA_VERSION = "0007"
+SCHEMA_VERSION = "0008"
 
 metadata = MetaData()
 

@@ -78,7 +78,8 @@ def test_a_state_of_before_is_filled_when_it_is_migrated(ledger: Ledger, table: 
     land(ledger, other, "write/1", "lake.db.b")
     expected = newest(ledger)
     with ledger.database.write() as connection:
-        connection.execute(text("DROP INDEX ix_runs_failed_last"))
+        for index in ("ix_events_trigger", "ix_runs_failed_last"):
+            connection.execute(text(f"DROP INDEX {index}"))
         connection.execute(text("DROP TABLE target_tables"))
         for column in ("waits", "falls_behind"):
             connection.execute(text(f"ALTER TABLE incremental_triggers DROP COLUMN {column}"))

@@ -15,16 +15,18 @@ from calve.engine.model.requests import StartRequest
 from calve.engine.orchestrator import Orchestrator
 from calve.engine.signals.sending import send
 from calve.engine.triggers.signal_triggers import match_signal
-from calve.engine.triggers.starting import try_start
+from calve.engine.triggers.starting import Start, try_start
 from calve.engine.triggers.time_triggers import fire_due
 from calve.errors import UsageError
 from calve.state.clock import now_ms
 from calve.state.database import Database
 from calve.state.orchestration import incremental_triggers, signals, time_triggers
+from support.engine_db import Starter
 from support.engine_rows import NOW, push_yaml
 
 pytestmark = pytest.mark.slow
 
+DAY = 86_400_000
 JOBS = "Workflow: {id: wf, jobs: [{job: {id: a, type: NoOp}}]}\n"
 
 
@@ -66,6 +68,58 @@ def test_home_tells_of_a_refused_start_with_its_reason(database: Database, twins
     assert (line["status"], line["what"], line["since"]) == ("FAILED", "wf", NOW)
     assert line["why"] == "The start was refused: the param <day> is missing."
     assert line["href"] == "/workflows/wf?tab=triggers"
+
+
+def fire(database: Database, now: int, start: Start = refuse) -> None:
+    """Have a schedule that is due once a day fire at a moment, and be due tomorrow."""
+    with database.write() as connection:
+        connection.execute(update(time_triggers).values(watermark_at=now - DAY, next_at=now))
+        fire_due(connection, now, start)
+        connection.execute(update(time_triggers).values(next_at=now_ms() + DAY))
+
+
+def test_home_tells_of_a_refused_start_of_a_schedule_until_it_starts_something(
+    database: Database, twins: TestClient
+) -> None:
+    push_yaml(database, "Trigger: {cron: '@daily'}\n" + JOBS)
+    with database.write() as connection:
+        take_lease(connection, now_ms())
+    before = now_ms() - 3_600_000
+    fire(database, before)
+    (line,) = twins.get("/home").json()["attention"]
+    assert (line["status"], line["what"], line["since"]) == ("FAILED", "wf", before)
+    assert line["why"] == "The start was refused: the param <day> is missing."
+    assert line["command"] == "calve triggers wf"
+    fire(database, before + DAY, Starter())
+    assert twins.get("/home").json()["attention"] == []
+
+
+def test_home_forgets_refused_starts_of_triggers_that_are_gone_and_of_long_ago(
+    database: Database, twins: TestClient
+) -> None:
+    push_yaml(database, "Trigger: {cron: '@daily'}\n" + JOBS)
+    with database.write() as connection:
+        take_lease(connection, now_ms())
+    fire(database, now_ms() - DAY - 1)
+    assert twins.get("/home").json()["attention"] == []
+    fire(database, now_ms() - 1_000)
+    assert len(twins.get("/home").json()["attention"]) == 1
+    push_yaml(database, JOBS)
+    assert twins.get("/home").json()["attention"] == []
+
+
+def test_home_does_not_tell_of_signals_that_a_condition_did_not_want(
+    database: Database, twins: TestClient
+) -> None:
+    push_yaml(database, "Trigger: {signal: {definitions: {a: {}}, condition: day > 1}}\n" + JOBS)
+    with database.write() as connection:
+        take_lease(connection, now_ms())
+    for day in (1, 2):
+        with database.write() as connection:
+            send(connection, "a", {"day": day}, {}, None, None, now_ms())
+            newest = select(signals.c.id).order_by(signals.c.id.desc()).limit(1)
+            match_signal(connection, connection.execute(newest).scalar_one(), now_ms(), refuse)
+        assert len(twins.get("/home").json()["attention"]) == day - 1
 
 
 def test_a_schedule_and_signals_say_that_their_last_start_was_refused(

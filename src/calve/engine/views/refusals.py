@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, literal, select
 
 from calve.engine.triggers.starting import CONDITION_FALSE, DEDUP_FAILED, EVENT, FAILED
 from calve.engine.views.documents import Json, load_map
 from calve.state.orchestration import events
 
-#: Among so many of the newest events of a workflow refusals are looked for.
+#: Among so many of the newest events refusals are looked for.
 _LOOKED_AT = 300
 _REFUSED = (FAILED, CONDITION_FALSE)
+_A_DAY_MS = 24 * 3_600_000
 
 
 def newest_refusals(connection: Connection, workflow_id: str) -> list[Json]:
@@ -28,6 +29,26 @@ def newest_refusals(connection: Connection, workflow_id: str) -> list[Json]:
     query = select(newest).where(newest.c.kind == EVENT).order_by(newest.c.id.desc())
     found = ((row.at, load_map(row.data)) for row in connection.execute(query))
     return [_refusal(at, data) for at, data in found if data["action"] in _REFUSED]
+
+
+def failed_starts(connection: Connection, now_ms: int) -> dict[str, set[tuple[str, int]]]:
+    """Starts by triggers that failed in the last 24 hours, by workflow, those with the newest first.
+
+    Each is its trigger and its moment. In a flood of them only the newest are looked at.
+    """
+    # As a literal, which is how the partial index says it.
+    query = (
+        select(events.c.workflow_id, events.c.at, events.c.data)
+        .where(events.c.kind == literal(EVENT, literal_execute=True))
+        .order_by(events.c.id.desc())
+        .limit(_LOOKED_AT)
+    )
+    found: dict[str, set[tuple[str, int]]] = {}
+    for row in connection.execute(query):
+        data = load_map(row.data)
+        if row.at > now_ms - _A_DAY_MS and data["action"] == FAILED:
+            found.setdefault(row.workflow_id, set()).add((data["initiator"].get("trigger_uuid", ""), row.at))
+    return found
 
 
 def find_refusal(refusals: Sequence[Json], trigger_uuid: str, **firing: Any) -> Json | None:

@@ -11,6 +11,7 @@ from calve.ui.views.home.failures import blocked_workflows, failed_workflows
 from calve.ui.views.home.late import late_consumers
 from calve.ui.views.home.line import line
 from calve.ui.views.home.paused import paused_steps, paused_workflows
+from calve.ui.views.home.refusals import refused_starts
 from calve.ui.views.home.schedules import overdue_schedules
 
 
@@ -19,12 +20,15 @@ def attention(connection: Connection, now: int) -> list[Json]:
     blocked = blocked_workflows(connection)
     failed = failed_workflows(connection, [told["what"] for told in blocked])
     told_of = {told["what"] for told in (*blocked, *failed)}
+    refused = refused_starts(connection, now, told_of)
+    told_of |= {told["what"] for told in refused}
     late = late_consumers(connection, now, told_of)
     told_of |= {told["what"] for told in late}
     return [
         *_engine(connection),
         *blocked,
         *failed,
+        *refused,
         *waiting_backfills(connection),
         *late,
         *overdue_schedules(connection, now, told_of),
