@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -69,10 +70,11 @@ def _enter_sql(catalog: SqlCatalog, name: TableName, metadata_location: str) -> 
 
 
 def _create_namespace(catalog: Catalog, namespace: tuple[str, ...]) -> None:
-    try:
+    from sqlalchemy.exc import IntegrityError
+
+    # A SQL catalog looks, and then writes: of several at once, the later ones run into its key.
+    with suppress(NamespaceAlreadyExistsError, IntegrityError):
         catalog.create_namespace(namespace)
-    except NamespaceAlreadyExistsError:
-        return
 
 
 def drop_changes(lake: Lake, changes: Changes) -> None:
