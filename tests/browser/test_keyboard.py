@@ -32,6 +32,8 @@ FOCUSED = """() => {
 
 def tab_to(page: Page, name: str, most: int = 60, key: str = "Tab") -> None:
     """Go on with Tab until what is called so has the focus; all that has it on the way shows that."""
+    # A page is there before its style is, which shows the focus.
+    page.wait_for_load_state("load")
     passed: list[str] = []
     for _ in range(most):
         page.keyboard.press(key)

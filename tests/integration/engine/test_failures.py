@@ -120,14 +120,14 @@ def test_the_wait_for_a_retry_is_not_cut_short_by_the_timeout_of_the_attempt_bef
     on_sqlite: EngineRuns,
 ) -> None:
     policy = {"backoff": {"type": "FIXED_BACKOFF", "error_retry_backoff_in_secs": 2}}
-    run = on_sqlite.run(flow(probe("a", "USER_ERROR", "DONE", timeout="500ms", retry_policy=policy)))
+    run = on_sqlite.run(flow(probe("a", "USER_ERROR", "DONE", timeout="1500ms", retry_policy=policy)))
     first, second = run.attempts["a"]
     assert (second.started_at or 0) - (first.ended_at or 0) >= 2000
 
 
 @pytest.mark.parametrize("mode", ["fail_after_running", "ignore_failure"])
 def test_a_timeout_ends_timed_out_whatever_the_failure_mode(on_sqlite: EngineRuns, mode: str) -> None:
-    slow = probe("a", gate="never", timeout="200ms", failure_mode=mode)
+    slow = probe("a", gate="never", timeout="1s", failure_mode=mode)
     run = on_sqlite.run(flow(slow, noop("b"), dag="sequential"))
     assert run.statuses == {"a": "TIMED_OUT"}
     assert run.status == "TIMED_OUT"
@@ -153,9 +153,7 @@ def test_a_timeout_that_cannot_be_worked_out_is_an_internal_failure(on_sqlite: E
 
 
 def test_the_timeout_of_a_workflow_ends_all_steps(on_sqlite: EngineRuns) -> None:
-    run = on_sqlite.run(
-        flow(probe("a", gate="never"), noop("b"), noop("c"), dag={"a": ["c"]}, timeout="300ms")
-    )
+    run = on_sqlite.run(flow(probe("a", gate="never"), noop("b"), noop("c"), dag={"a": ["c"]}, timeout="3s"))
     assert run.statuses == {"a": "TIMED_OUT", "b": "SUCCEEDED"}
     assert run.status == "TIMED_OUT"
 

@@ -186,7 +186,7 @@ def test_pausing_an_instance_holds_the_iterations_of_its_loops_too(on_sqlite: En
 def test_a_loop_that_takes_too_long_is_timed_out_and_its_iterations_are_stopped(
     on_sqlite: EngineRuns,
 ) -> None:
-    run = on_sqlite.run(flow(foreach("loop", {"x": [1, 2]}, probe("inner", gate="never"), timeout="300ms")))
+    run = on_sqlite.run(flow(foreach("loop", {"x": [1, 2]}, probe("inner", gate="never"), timeout="3s")))
     assert run.statuses == {"loop": "TIMED_OUT"}
     assert run.status == "TIMED_OUT"
     assert [child.status for child in on_sqlite.children(run, "loop")] == ["STOPPED", "STOPPED"]
