@@ -14,7 +14,6 @@ from calve.state.orchestration import events
 #: Among so many of the newest events refusals are looked for.
 _LOOKED_AT = 300
 _REFUSED = (FAILED, CONDITION_FALSE)
-_A_DAY_MS = 24 * 3_600_000
 
 
 def newest_refusals(connection: Connection, workflow_id: str) -> list[Json]:
@@ -31,8 +30,8 @@ def newest_refusals(connection: Connection, workflow_id: str) -> list[Json]:
     return [_refusal(at, data) for at, data in found if data["action"] in _REFUSED]
 
 
-def failed_starts(connection: Connection, now_ms: int) -> dict[str, set[tuple[str, int]]]:
-    """Starts by triggers that failed in the last 24 hours, by workflow, those with the newest first.
+def failed_starts(connection: Connection, after_ms: int) -> dict[str, set[tuple[str, int]]]:
+    """Starts by triggers that failed after a moment, by workflow, those with the newest first.
 
     Each is its trigger and its moment. In a flood of them only the newest are looked at.
     """
@@ -46,7 +45,7 @@ def failed_starts(connection: Connection, now_ms: int) -> dict[str, set[tuple[st
     found: dict[str, set[tuple[str, int]]] = {}
     for row in connection.execute(query):
         data = load_map(row.data)
-        if row.at > now_ms - _A_DAY_MS and data["action"] == FAILED:
+        if row.at > after_ms and data["action"] == FAILED:
             found.setdefault(row.workflow_id, set()).add((data["initiator"].get("trigger_uuid", ""), row.at))
     return found
 

@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from calve.engine.views import feed, flatten, run_documents, run_list, runs, steps, workflow_list, workflows
+from calve.engine.views import (
+    feed,
+    flatten,
+    refusals,
+    run_documents,
+    run_list,
+    runs,
+    steps,
+    workflow_list,
+    workflows,
+)
 from calve.engine.views.pages import PageRequest
 from calve.state.database import Database
 from support.engine_rows import add_run, add_step, push_yaml, start
@@ -35,6 +45,7 @@ INDEXES = {
     "overview": "ix_runs_",
     "timeline": "ix_events_outside_runs",
     "paused attempts": "ix_runs_live",
+    "failed starts": "ix_events_trigger",
 }
 GROWING = ("runs", "steps", "events")
 PAGE = PageRequest(first=10, cursor=5)
@@ -70,6 +81,7 @@ VIEWS: dict[str, Callable[[Connection], Any]] = {
     "paused attempts": lambda found: steps.paused_attempts(found, "wf", "a"),
     "iterations": lambda found: flatten.iterations_page(found, ("wf", 1, 1), "each"),
     "steps inside a loop": lambda found: flatten.iterations_summary(found, ("wf", 1, 1), "inner"),
+    "failed starts": lambda found: refusals.failed_starts(found, 0),
     "events": lambda found: feed.read_events(found, 5, feed.EventFilter("wf")),
 }
 

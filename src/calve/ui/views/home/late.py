@@ -14,10 +14,9 @@ from calve.engine.views.refusals import newest_refusals
 from calve.engine.views.triggers import last_start_refused, was_refused
 from calve.server.dependencies import Json
 from calve.state.orchestration import incremental_triggers, workflows
-from calve.ui.addresses import with_query, workflow_address
-from calve.ui.commands import command
 from calve.ui.formats import duration
-from calve.ui.views.home.line import LINES_LIMIT, line, sentence, with_more
+from calve.ui.views.home.line import LINES_LIMIT, line, sentence, trigger_line, with_more
+from calve.ui.views.home.refusals import refused_line
 from calve.ui.views.tables.lateness import GRACE_MS, late_changes
 
 #: Of so many triggers with something to tell the decision is read.
@@ -68,7 +67,7 @@ def _line(connection: Connection, row: Row[*tuple[Any, ...]], now: int) -> Json 
         return _told(row, "FAILED", f"A table of its trigger cannot be read: {why}.", row.looked_at)
     refusal = _refusal(connection, row)
     if refusal is not None:
-        return _told(row, "FAILED", f"The start was refused: {refusal['why']}.", refusal["time"])
+        return refused_line(row.workflow_id, refusal)
     if decision.get("what") == What.HELD:
         return _told(row, "BLOCKED", f"Changes wait, and start nothing: {why}.", row.looked_at)
     late = late_changes(row, decision, now)
@@ -88,15 +87,7 @@ def _growth(row: Row[*tuple[Any, ...]]) -> str:
 
 
 def _told(row: Row[*tuple[Any, ...]], status: str, why: str, since: int | None) -> Json:
-    return line(
-        status,
-        row.workflow_id,
-        why,
-        since=since,
-        href=with_query(workflow_address(row.workflow_id), tab="triggers"),
-        act="Triggers",
-        command=command("triggers", row.workflow_id),
-    )
+    return trigger_line(status, row.workflow_id, why, since)
 
 
 def _more() -> Json:

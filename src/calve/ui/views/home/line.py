@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from calve.server.dependencies import Json
+from calve.ui.addresses import with_query, workflow_address
+from calve.ui.commands import command
 
 #: So many lines of a kind: past it, the page of that kind is the place to look.
 LINES_LIMIT = 12
@@ -23,6 +25,19 @@ def line(
         "act": act,
         "command": command,
     }
+
+
+def trigger_line(status: str, workflow_id: str, why: str, since: int | None) -> Json:
+    """A line about the triggers of a workflow, which lead to why they did, or did not, start something."""
+    return line(
+        status,
+        workflow_id,
+        why,
+        since=since,
+        href=with_query(workflow_address(workflow_id), tab="triggers"),
+        act="Triggers",
+        command=command("triggers", workflow_id),
+    )
 
 
 def with_more(lines: list[Json], more: Json) -> list[Json]:

@@ -9,20 +9,20 @@ from sqlalchemy import Connection
 from calve.engine.views.refusals import failed_starts
 from calve.engine.views.triggers import workflow_triggers
 from calve.server.dependencies import Json
-from calve.ui.addresses import with_query, workflow_address
-from calve.ui.commands import command
-from calve.ui.views.home.line import LINES_LIMIT, line, with_more
+from calve.ui.drawing.day_timeline import DAY_MS
+from calve.ui.views.home.line import LINES_LIMIT, line, trigger_line, with_more
 
 
 def refused_starts(connection: Connection, now: int, but_not: Collection[str]) -> list[Json]:
     """Workflows with a schedule, or a trigger on signals, of whose last firing no instance came.
 
-    A condition that was false is no refusal: the workflow says that it wants no instance then.
+    Those of the last 24 hours. A condition that was false is no refusal: the workflow says that it wants no
+    instance then.
     """
     lines: list[Json] = []
-    for workflow_id, failed in failed_starts(connection, now).items():
+    for workflow_id, failed in failed_starts(connection, now - DAY_MS).items():
         refusal = None if workflow_id in but_not else _newest(connection, workflow_id, failed)
-        lines += [] if refusal is None else [_line(workflow_id, refusal)]
+        lines += [] if refusal is None else [refused_line(workflow_id, refusal)]
         if len(lines) > LINES_LIMIT:
             break
     why = "The starts of further workflows were refused as well."
@@ -42,13 +42,6 @@ def _newest(connection: Connection, workflow_id: str, failed: Collection[tuple[s
     return max(standing, key=lambda refusal: int(refusal["time"]), default=None)
 
 
-def _line(workflow_id: str, refusal: Json) -> Json:
-    return line(
-        "FAILED",
-        workflow_id,
-        f"The start was refused: {refusal['why']}.",
-        since=refusal["time"],
-        href=with_query(workflow_address(workflow_id), tab="triggers"),
-        act="Triggers",
-        command=command("triggers", workflow_id),
-    )
+def refused_line(workflow_id: str, refusal: Json) -> Json:
+    """A line about a refusal, as `find_refusal` gives it."""
+    return trigger_line("FAILED", workflow_id, f"The start was refused: {refusal['why']}.", refusal["time"])

@@ -8,9 +8,7 @@ from sqlalchemy import Connection, select
 
 from calve.server.dependencies import Json
 from calve.state.orchestration import time_triggers
-from calve.ui.addresses import with_query, workflow_address
-from calve.ui.commands import command
-from calve.ui.views.home.line import LINES_LIMIT, line, sentence, with_more
+from calve.ui.views.home.line import LINES_LIMIT, line, sentence, trigger_line, with_more
 from calve.ui.views.tables.lateness import is_overdue, late_schedule
 
 
@@ -27,14 +25,11 @@ def overdue_schedules(connection: Connection, now: int, but_not: Collection[str]
     for row in connection.execute(query):
         due.setdefault(row.workflow_id, row.next_at)
     lines = [
-        line(
+        trigger_line(
             "LATE",
             workflow_id,
             sentence(f"{late_schedule(next_at, now)}, and has started nothing since"),
-            since=next_at,
-            href=with_query(workflow_address(workflow_id), tab="triggers"),
-            act="Triggers",
-            command=command("triggers", workflow_id),
+            next_at,
         )
         for workflow_id, next_at in due.items()
     ]
