@@ -8,7 +8,6 @@ from fastapi.testclient import TestClient
 from sqlalchemy import update
 
 from calve.backfill.statuses import BackfillStatus, Phase
-from calve.engine.core.lease import take_lease
 from calve.state.clock import now_ms, to_iso
 from calve.state.database import Database
 from calve.state.orchestration import time_triggers, workflows
@@ -23,13 +22,6 @@ from support.home_rows import run, trigger
 pytestmark = pytest.mark.slow
 
 HOUR = 3_600_000
-
-
-@pytest.fixture
-def alive(database: Database) -> None:
-    """An engine that has just shown that it lives."""
-    with database.write() as connection:
-        take_lease(connection, now_ms())
 
 
 def test_a_new_home_says_how_to_begin(browser: TestClient) -> None:

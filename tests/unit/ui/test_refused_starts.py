@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
 from calve.cli.main import run
-from calve.engine.core.lease import take_lease
 from calve.engine.model.requests import StartRequest
 from calve.engine.orchestrator import Orchestrator
 from calve.engine.signals.sending import send
@@ -59,10 +58,9 @@ def test_a_trigger_on_tables_does_not_claim_a_run_that_there_is_not(
     assert "give it" in page
 
 
+@pytest.mark.usefixtures("alive")
 def test_home_tells_of_a_refused_start_with_its_reason(database: Database, twins: TestClient) -> None:
     push_yaml(database, "Trigger: {incremental: db.t}\n" + JOBS)
-    with database.write() as connection:
-        take_lease(connection, now_ms())
     refuse_table_start(database, "nothing")
     (line,) = twins.get("/home").json()["attention"]
     assert (line["status"], line["what"], line["since"]) == ("FAILED", "wf", NOW)
@@ -78,12 +76,11 @@ def fire(database: Database, now: int, start: Start = refuse) -> None:
         connection.execute(update(time_triggers).values(next_at=now_ms() + DAY))
 
 
+@pytest.mark.usefixtures("alive")
 def test_home_tells_of_a_refused_start_of_a_schedule_until_it_starts_something(
     database: Database, twins: TestClient
 ) -> None:
     push_yaml(database, "Trigger: {cron: '@daily'}\n" + JOBS)
-    with database.write() as connection:
-        take_lease(connection, now_ms())
     before = now_ms() - 3_600_000
     fire(database, before)
     (line,) = twins.get("/home").json()["attention"]
@@ -94,12 +91,11 @@ def test_home_tells_of_a_refused_start_of_a_schedule_until_it_starts_something(
     assert twins.get("/home").json()["attention"] == []
 
 
+@pytest.mark.usefixtures("alive")
 def test_home_forgets_refused_starts_of_triggers_that_are_gone_and_of_long_ago(
     database: Database, twins: TestClient
 ) -> None:
     push_yaml(database, "Trigger: {cron: '@daily'}\n" + JOBS)
-    with database.write() as connection:
-        take_lease(connection, now_ms())
     fire(database, now_ms() - DAY - 1)
     assert twins.get("/home").json()["attention"] == []
     fire(database, now_ms() - 1_000)
@@ -108,12 +104,11 @@ def test_home_forgets_refused_starts_of_triggers_that_are_gone_and_of_long_ago(
     assert twins.get("/home").json()["attention"] == []
 
 
+@pytest.mark.usefixtures("alive")
 def test_home_does_not_tell_of_signals_that_a_condition_did_not_want(
     database: Database, twins: TestClient
 ) -> None:
     push_yaml(database, "Trigger: {signal: {definitions: {a: {}}, condition: day > 1}}\n" + JOBS)
-    with database.write() as connection:
-        take_lease(connection, now_ms())
     for day in (1, 2):
         with database.write() as connection:
             send(connection, "a", {"day": day}, {}, None, None, now_ms())

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree as Xml
 
 from hypothesis import given
@@ -48,4 +47,4 @@ def test_no_text_is_taken_for_markup(text: str) -> None:
     (spark,) = parse(spark_bars({"foot": 21, "bars": [{**SPARK, "title": text}]}))
     assert spark.findtext("title") == text
     (bar,) = parse(day_bars(row(text, DAY), 14.0, "UTC"))
-    assert re.sub(r" #7.*", "", bar.get("aria-label", ""), flags=re.DOTALL) == text
+    assert bar.get("aria-label") == f"{text} #7, failed, 1970-01-01 00:00:00 UTC, took 1 min 01 s"
